@@ -1,0 +1,41 @@
+# Every target makes what it needs and nothing twice: the environment is built once for each change of pyproject.toml.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+BENCH_READY := .venv-bench/.ready
+
+.PHONY: install demo test soak bench lint clean
+
+install: $(READY)
+
+$(READY): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $(READY)
+
+demo: $(READY)
+	$(BIN)/python -m aftereffect.report.demo --out out/demo
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest -n 2 -m "not soak"
+
+soak: $(READY)
+	$(BIN)/pytest -n 2 -m soak
+
+bench: $(READY) $(BENCH_READY)
+	$(BIN)/python -m bench --peers .venv-bench/bin/python --out docs/performance.md
+
+$(BENCH_READY): bench/requirements.txt
+	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet -r bench/requirements.txt
+	touch $(BENCH_READY)
+
+clean:
+	rm -rf .venv .venv-bench out

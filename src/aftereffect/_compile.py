@@ -1,0 +1,109 @@
+"""Compile kernels with numba, with a disk cache that cannot go stale.
+
+Numba's cache notices a change in the decorated function only, not in what it calls, and a stale kernel gives wrong
+numbers silently. The cache directory is therefore named after a hash of the package's sources: any edit starts a new
+one. The user's own numba settings are left as they were.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeVar
+
+import numba
+from numba.extending import overload
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@cache
+def source_hash() -> str:
+    """Hash of every source file of the package and of numba's version."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    root = Path(__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def cache_directory() -> Path | None:
+    """Where compiled kernels are kept: the user's cache folder, else a temporary one, else nowhere."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    for base in (Path(home) / "aftereffect", Path(tempfile.gettempdir()) / f"aftereffect-{os.getuid()}"):
+        directory = base / source_hash()
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            if os.access(directory, os.W_OK):
+                return directory
+        except OSError:
+            continue
+    return None
+
+
+# Kernels work in place on arrays that their caller holds, so they need no reference counts; without numba's runtime
+# (`_nrt`) the simulation loop is four times faster. Only what creates arrays keeps it.
+_BARE: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
+
+
+def _compiled(function: Function, **options: Any) -> Function:
+    directory = cache_directory()
+    config: Any = numba.config
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(directory or before)
+    try:
+        compiled: Function = numba.njit(cache=directory is not None, nogil=True, **options)(function)
+    finally:
+        config.CACHE_DIR = before
+    return compiled
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function`, which must not create arrays, free of the interpreter lock; keep the machine code on disk."""
+    return _compiled(function, **_BARE)
+
+
+def helper(function: Function) -> Function:
+    """The same for a small function that is to be inlined into the kernels that call it."""
+    return _compiled(function, forceinline=True, **_BARE)
+
+
+def allocating_kernel(function: Function) -> Function:
+    """The same for a function that creates arrays."""
+    return _compiled(function, error_model="numpy")
+
+
+def uncached_kernel(function: Function) -> Function:
+    """A kernel whose callees live outside this package: a change in them could not be noticed, so it is not kept."""
+    compiled: Function = numba.njit(nogil=True, **_BARE)(function)
+    return compiled
+
+
+def dispatch(generic: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Let kernels call `generic`: the decorated function gives the implementation for the argument types.
+
+    Numba compares signatures with their annotations, so implementations go in `without_annotations`.
+    """
+
+    def decorate(choose: Function) -> Function:
+        options: Any = {"forceinline": True, **_BARE}
+        overload(generic, jit_options=options)(without_annotations(choose))
+        return choose
+
+    return decorate
+
+
+def without_annotations(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A copy of a function that numba cannot quarrel with about annotations."""
+    bare = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    bare.__module__, bare.__qualname__ = function.__module__, function.__qualname__
+    return bare

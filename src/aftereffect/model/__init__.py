@@ -1,0 +1,1 @@
+"""The world: responses, impacts, feedback, problems and the catalog of named families."""

@@ -1,0 +1,297 @@
+"""The catalog of named problems: recipes that draw a problem from a seed.
+
+A recipe's keyword arguments (behind `random`, `arms`) are its parameters; `family` and `problem` read them from its
+signature, so adding a problem is one function with one decorator.
+"""
+
+from __future__ import annotations
+
+import csv
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.model.feedback import Driver, Feedback, Noise
+from aftereffect.model.impacts import (
+    Discounted,
+    Impact,
+    Instant,
+    Logistic,
+    MonotoneTable,
+    Power,
+    Smoothed,
+    Window,
+    memory_of,
+)
+from aftereffect.model.problem import Problem
+from aftereffect.model.responses import (
+    Bump,
+    Gaussian,
+    LinearDecline,
+    Response,
+    SaturatingRise,
+    Table,
+    Tabulated,
+    Tent,
+    require,
+)
+from aftereffect.notation import Named, parse
+
+Recipe = Callable[..., Sequence[Response]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A named recipe in the catalog."""
+
+    name: str
+    recipe: Recipe
+    default_arms: int
+    arms: range
+    arm_names: tuple[str, ...] | None
+
+    @property
+    def summary(self) -> str:
+        """First line of the recipe's docstring."""
+        return (inspect.getdoc(self.recipe) or "").splitlines()[0]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the recipe and their defaults."""
+        found = inspect.signature(self.recipe).parameters
+        return {n: p.default for n, p in found.items() if n not in ("random", "arms")}
+
+
+_CATALOG: dict[str, Entry] = {}
+
+
+def register_problem(
+    name: str, *, default_arms: int = 2, arms: range = range(1, 10_001), arm_names: Sequence[str] | None = None
+) -> Callable[[Recipe], Recipe]:
+    """Put a recipe `(random, arms, **parameters) -> responses` into the catalog under a name."""
+
+    def register(recipe: Recipe) -> Recipe:
+        _CATALOG[name] = Entry(name, recipe, default_arms, arms, tuple(arm_names) if arm_names else None)
+        return recipe
+
+    return register
+
+
+def catalog() -> Mapping[str, Entry]:
+    """Every named problem."""
+    return dict(_CATALOG)
+
+
+@register_problem("gaussian")
+def _gaussian(random: np.random.Generator, arms: int) -> list[Response]:
+    """The paper's own: exp(-(x - tau)^2) with tau ~ U[.45, .55]; for three arms and more the best is (.5, .5, 0, ..)."""
+    return [Gaussian(float(tau)) for tau in random.uniform(0.45, 0.55, arms)]
+
+
+@register_problem("patrol")
+def _patrol(random: np.random.Generator, arms: int) -> list[Response]:
+    """Equation (4): a crime rate that patrols push down from hi ~ U[.5, .95] to lo = hi U[.05, .6]."""
+    high = random.uniform(0.5, 0.95, arms)
+    low = high * random.uniform(0.05, 0.6, arms)
+    return [LinearDecline(float(h), float(low)) for h, low in zip(high, low, strict=True)]
+
+
+@register_problem("loan")
+def _loan(random: np.random.Generator, arms: int) -> list[Response]:
+    """Repayment that rises with past lending and levels off: lo + (hi - lo)(1 - exp(-a x))."""
+    high = random.uniform(0.6, 0.95, arms)
+    low = high * random.uniform(0.3, 0.9, arms)
+    speed = random.uniform(2.0, 8.0, arms)
+    return [SaturatingRise(float(lo), float(hi), float(a)) for lo, hi, a in zip(low, high, speed, strict=True)]
+
+
+@register_problem("tent", arms=range(2, 3))
+def _tent(random: np.random.Generator, arms: int, eps: float = 0.2) -> list[Response]:
+    """Example 1: two arms whose best split is (1 - eps, eps); what ignores its own impact loses eps/2 a round."""
+    require(0 < eps < 0.5, f"tent: eps must lie between 0 and 0.5, got {eps}")
+    return [Tent(1 - eps, 1.0, 1.0), Tent(eps, 0.5, 0.5)]
+
+
+@register_problem("bump")
+def _bump(random: np.random.Generator, arms: int, height: float = 0.15) -> list[Response]:
+    """A needle in a plateau: .5 + max(0, h - |x - c|) with c ~ Dirichlet(2, .., 2)."""
+    return [Bump(float(c), height) for c in random.dirichlet(np.full(arms, 2.0))]
+
+
+@register_problem("lipschitz")
+def _lipschitz(random: np.random.Generator, arms: int, knots: int = 9) -> list[Response]:
+    """Random piecewise linear curves on equally spaced knots with slopes U[-1, 1], clipped to [0, 1]."""
+    require(isinstance(knots, int) and knots >= 2, f"lipschitz: knots must be a whole number from 2, got {knots}")
+    x = np.linspace(0.0, 1.0, knots)
+    curves: list[Response] = []
+    for _ in range(arms):
+        start = random.uniform(0.2, 0.8)
+        rises = random.uniform(-1.0, 1.0, knots - 1) / (knots - 1)
+        y = np.clip(start + np.concatenate([[0.0], np.cumsum(rises)]), 0.0, 1.0)
+        curves.append(Table(x.tolist(), y.tolist()))
+    return curves
+
+
+@register_problem("brier")
+def _brier(random: np.random.Generator, arms: int) -> list[Response]:
+    """The quadratic score 1 - (1 - x)^2, strictly proper for two arms."""
+    return [Tabulated(lambda x: 1.0 - (1.0 - x) ** 2)] * arms
+
+
+@cache
+def lending_table() -> dict[str, tuple[float, ...]]:
+    """The repayment table, column by column."""
+    text = files("aftereffect.model").joinpath("data/transrisk_repayment.csv").read_text()
+    rows = list(csv.DictReader(text.splitlines()))
+    return {column: tuple(float(row[column]) for row in rows) for column in rows[0]}
+
+
+GROUPS = ("white", "black", "hispanic", "asian")
+
+
+@register_problem("lending", default_arms=4, arms=range(1, 5), arm_names=GROUPS)
+def _lending(random: np.random.Generator, arms: int) -> list[Response]:
+    """Real repayment by approved share of four groups (TransRisk scores, 2007); the delayed effect is an assumption.
+
+    The source shows repayment at one moment as a lender goes deeper into a group. That a group's *past* approvals move it
+    along this curve is assumed here; the source has no data over time.
+    """
+    table = lending_table()
+    return [Table(table["approved_share"], table[group]) for group in GROUPS[:arms]]
+
+
+@dataclass(frozen=True)
+class Family:
+    """A recipe with its parameters fixed: draws problems from seeds."""
+
+    name: str
+    arms: int
+    impact: Impact | Sequence[Impact]
+    feedback: Feedback = "independent"
+    noise: Noise | str = "bernoulli"
+    driver: Driver = "intended"
+    floors: Sequence[float] | float | None = None
+    caps: Sequence[float] | float | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def draw(self, seed: int | np.random.SeedSequence = 0) -> Problem:
+        """The problem that belongs to a seed."""
+        entry = _CATALOG[self.name]
+        responses = entry.recipe(np.random.default_rng(seed), self.arms, **self.parameters)
+        return Problem(
+            responses,
+            impact=self.impact,
+            feedback=self.feedback,
+            noise=self.noise,
+            driver=self.driver,
+            floors=self.floors,
+            caps=self.caps,
+            names=entry.arm_names[: self.arms] if entry.arm_names else None,
+            label=self.name,
+        )
+
+
+DEFAULT_MEMORY = 0.4  # what we take where the paper leaves it open
+
+
+def family(
+    name: str,
+    arms: int | None = None,
+    memory: float | None = None,
+    *,
+    half_life: float | None = None,
+    impact: Impact | Sequence[Impact] | None = None,
+    feedback: Feedback = "independent",
+    noise: Noise | str = "bernoulli",
+    driver: Driver = "intended",
+    floors: Sequence[float] | float | None = None,
+    caps: Sequence[float] | float | None = None,
+    **parameters: Any,
+) -> Family:
+    """A family of problems by name; `memory`, `half_life` or a whole `impact` says how the past weighs (default .4).
+
+    >>> family("gaussian", arms=3, memory=0.2).draw(seed=1).arms
+    3
+    """
+    if name not in _CATALOG:
+        raise UnknownName("problem", str(name), _CATALOG)
+    entry = _CATALOG[name]
+    common = ("arms", "memory", "half_life", "impact", "feedback", "noise", "driver", "floors", "caps", "seed")
+    for key in parameters:
+        if key not in entry.parameters:
+            raise UnknownName(f"parameter of problem {name!r}:", key, [*entry.parameters, *common])
+    count = entry.default_arms if arms is None else arms
+    if not isinstance(count, int) or isinstance(count, bool) or count not in entry.arms:
+        allowed = f"{entry.arms.start} to {entry.arms.stop - 1}" if len(entry.arms) > 1 else str(entry.arms.start)
+        raise AftereffectError(f"problem {name!r}: arms must be {allowed}, got {count!r}")
+    if sum(x is not None for x in (memory, half_life, impact)) > 1:
+        raise AftereffectError(f"problem {name!r}: give one of memory, half_life and impact")
+    if impact is None:
+        rate = memory_of(half_life) if half_life is not None else DEFAULT_MEMORY if memory is None else memory
+        if isinstance(rate, bool) or not isinstance(rate, (int, float)):
+            raise AftereffectError(f"problem {name!r}: memory must be a number in [0, 1), got {rate!r}")
+        impact = Discounted(float(rate)) if rate else Instant()
+    result = Family(name, count, impact, feedback, noise, driver, floors, caps, parameters)
+    _check_draw(result)
+    return result
+
+
+def _check_draw(candidate: Family) -> None:
+    """Draw once, so that a wrong parameter is refused where it is written and not in the middle of a simulation."""
+    try:
+        candidate.draw(0)
+    except TypeError as error:
+        raise AftereffectError(f"problem {candidate.name!r}: {error}") from error
+
+
+def problem(name: str, seed: int = 0, **parameters: Any) -> Problem:
+    """A named problem, drawn with a seed; see `family` for the parameters."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise AftereffectError(f"seed must be a whole number from 0, got {seed!r}")
+    return family(name, **parameters).draw(int(seed))
+
+
+_IMPACTS = {"instant": Instant, "discounted": Discounted, "smoothed": Smoothed, "window": Window}
+_MONOTONE = {"power": Power, "logistic": Logistic, "table": MonotoneTable}
+
+
+def family_from(notation: str) -> tuple[Family, int | None]:
+    """A family from its short notation, and the seed if one stands in it.
+
+    >>> family_from("patrol:arms=3,impact=smoothed(memory=0.5,start=1)")[0].impact
+    Smoothed(memory=0.5, start=1, g=None)
+    """
+    named = parse(notation)
+    parameters = {key: _thing(key, value) for key, value in named.parameters.items()}
+    seed = parameters.pop("seed", None)
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise AftereffectError(f"seed must be a whole number from 0, got {seed!r}")
+    return family(named.name, **parameters), seed
+
+
+def _thing(key: str, value: Any) -> Any:
+    """Impacts, g and noise by name; everything else as it is."""
+    if isinstance(value, list):
+        return [_thing(key, v) for v in value]
+    kinds: Mapping[str, Callable[..., Any]] | None = {"impact": _IMPACTS, "g": _MONOTONE}.get(key)
+    if kinds is None:
+        if isinstance(value, Named):
+            if key != "noise":
+                raise AftereffectError(f"{key} takes no parameters in brackets, got {value.name}(..)")
+            kinds = {value.name: lambda **given: Noise(value.name, **given)}  # type: ignore[arg-type]
+        else:
+            return value
+    wanted = value if isinstance(value, Named) else Named(str(value))
+    if wanted.name not in kinds:
+        raise UnknownName(key, wanted.name, kinds)
+    inner = {k: _thing(k, v) for k, v in wanted.parameters.items()}
+    try:
+        return kinds[wanted.name](**inner)
+    except TypeError as error:
+        raise AftereffectError(f"{key} {wanted.name!r}: {error}") from error

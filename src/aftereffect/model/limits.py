@@ -1,0 +1,77 @@
+"""Floors and caps on each arm's share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from aftereffect.errors import AftereffectError
+from aftereffect.model.curves import Floats
+
+_SLACK = 1e-9  # floors of .1 and .2 must land on levels 1 and 2 of 10 although they are not exact in binary
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """The least and the most share each arm may get."""
+
+    floors: Floats
+    caps: Floats
+
+    @classmethod
+    def of(
+        cls, arms: int, floors: Sequence[float] | float | None = None, caps: Sequence[float] | float | None = None
+    ) -> Limits:
+        """Checked limits; a single number holds for every arm."""
+        low, high = _spread("floors", arms, 0.0, floors), _spread("caps", arms, 1.0, caps)
+        if np.any(low > high):
+            k = int(np.argmax(low > high))
+            raise AftereffectError(f"floors must not exceed caps: arm {k} has floor {low[k]:g} and cap {high[k]:g}")
+        if low.sum() > 1 + _SLACK:
+            raise AftereffectError(f"floors must sum to at most 1, got {low.sum():g}")
+        if high.sum() < 1 - _SLACK:
+            raise AftereffectError(f"caps must sum to at least 1, got {high.sum():g}")
+        return cls(low, high)
+
+    @property
+    def trivial(self) -> bool:
+        """True when nothing is limited."""
+        return bool(np.all(self.floors <= 0.0) and np.all(self.caps >= 1.0))
+
+    def levels(self, count: int, zero: bool) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Lowest and highest level of each arm on a grid of `count` equal steps, rounded inward.
+
+        Levels that no allocation can contain (because of what the other arms must have) are cut off too.
+        """
+        low = np.ceil(self.floors * count - _SLACK).astype(np.int64)
+        high = np.floor(self.caps * count + _SLACK).astype(np.int64)
+        if not zero:
+            low = np.maximum(low, 1)
+        if np.any(low > high) or low.sum() > count or high.sum() < count:
+            raise AftereffectError(
+                f"floors {self.floors.tolist()} and caps {self.caps.tolist()} leave no allocation on a grid of {count} "
+                f"levels {'with' if zero else 'without'} zero; use more levels, wider limits or zero=True"
+            )
+        inner_low = np.maximum(low, count - (high.sum() - high))
+        inner_high = np.minimum(high, count - (low.sum() - low))
+        return inner_low, inner_high
+
+    def allows(self, allocation: Floats, slack: float = 1e-9) -> bool:
+        """Does an allocation keep to the limits?"""
+        return bool(np.all(allocation >= self.floors - slack) and np.all(allocation <= self.caps + slack))
+
+
+def _spread(what: str, arms: int, default: float, value: Sequence[float] | float | None) -> Floats:
+    result = (
+        np.array(np.broadcast_to(default if value is None else np.asarray(value, dtype=np.float64), (arms,)))
+        if value is None or np.ndim(value) == 0
+        else np.asarray(value, dtype=np.float64)
+    )
+    if result.shape != (arms,):
+        raise AftereffectError(f"{what}: one number or one for each of {arms} arms, got {result.tolist()}")
+    if not np.all((result >= 0) & (result <= 1)):
+        raise AftereffectError(f"{what} must lie in [0, 1], got {result.tolist()}")
+    return result

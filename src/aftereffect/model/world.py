@@ -1,0 +1,169 @@
+"""The world under way: one round after another, compiled.
+
+Every problem compiles into the same type, `World`, so that each policy's simulation is compiled once and for all. In
+each round every arm takes the same number of draws whatever the policy did: policies meet common random numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aftereffect._compile import allocating_kernel, dispatch, helper, kernel, without_annotations
+from aftereffect._random import Words, beta, next_word, reseed
+from aftereffect.model.curves import Floats, evaluate
+from aftereffect.model.feedback import BERNOULLI, BETA, INDEPENDENT, ONE, SPLIT
+
+Ints = npt.NDArray[np.int64]
+
+TO_UNIT = 1.0 / 9007199254740992.0  # 2^-53
+
+# columns of World.impact
+VALUE, WEIGHT, MEMORY = 0, 1, 2  # of a window WEIGHT is the running sum
+# entries of World.codes
+FEEDBACK, NOISE, REALISED = 0, 1, 2
+
+
+class World(NamedTuple):
+    """A problem under way; all of it is changed in place."""
+
+    rng: Words
+    scratch: Words  # a generator seeded anew for each Beta reward, which may reject
+    codes: Ints  # feedback, noise, does the realised activation drive the impact
+    concentration: Floats
+    knots: Floats  # responses as functions of the impact before g
+    guide: Ints
+    impact: Floats  # (arms, 3): value before g, weight or running sum, memory
+    window: Ints  # (arms,): 0 for the recursion
+    ring: Floats  # (arms, longest window)
+
+
+@helper
+def unit(word: np.uint64) -> float:
+    """A word as a number in [0, 1)."""
+    return np.float64(word >> np.uint64(11)) * TO_UNIT
+
+
+@helper
+def advance(impact: Floats, window: Ints, ring: Floats, k: int, t: int, share: float) -> float:
+    """Let arm k's impact take in this round's share; gives what the impact would be had the share been one."""
+    length = window[k]
+    if length == 0:
+        weight = 1.0 + impact[k, MEMORY] * impact[k, WEIGHT]
+        impact[k, WEIGHT] = weight
+        before = impact[k, VALUE]
+        step = 1.0 / weight
+        impact[k, VALUE] = before + (share - before) * step
+        return float(before + (1.0 - before) * step)
+    slot = (t - 1) % length
+    total = impact[k, WEIGHT] - ring[k, slot]
+    ring[k, slot] = share
+    held = min(t, length)
+    if slot == length - 1:  # add up afresh once a lap: rounding errors must not pile up over millions of rounds
+        total = 0.0
+        for i in range(length - 1):
+            total += ring[k, i]
+    impact[k, WEIGHT] = total + share
+    impact[k, VALUE] = min(1.0, max(0.0, (total + share) / held))
+    return float(min(1.0, max(0.0, (total + 1.0) / held)))
+
+
+advance_kernel = kernel(advance.py_func)  # type: ignore[attr-defined]
+
+
+@kernel
+def beta_reward(scratch: Words, word: np.uint64, mean: float, concentration: float) -> float:
+    """A Beta reward from a generator of its own, so that rejections shift nobody else's draws."""
+    if mean <= 0.0 or mean >= 1.0:
+        return mean
+    reseed(scratch, word)
+    return beta(scratch, concentration * mean, concentration * (1.0 - mean))
+
+
+@helper
+def draw_reward(world: World, word: np.uint64, mean: float) -> float:
+    """A reward around its mean, from one word of the world's generator."""
+    noise = world.codes[NOISE]
+    if noise == BERNOULLI:
+        return 1.0 if unit(word) < mean else 0.0
+    if noise == BETA:
+        return beta_reward(world.scratch, word, mean, world.concentration[0])
+    return mean
+
+
+def step(world: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) -> tuple[float, float]:
+    """Deploy an allocation in round t (from 1): fills what is seen and its rewards.
+
+    Gives the round's expected utility (1) given the past, and the realised one. Under a realised impact the expectation is
+    over today's activation too: an arm pays only when activated, and then today's activation is part of its impact.
+    """
+    if isinstance(world, World):
+        fast: tuple[float, float] = _step_kernel(world, t, allocation, seen, reward)
+        return fast
+    slow: tuple[float, float] = world.step(t, allocation, seen, reward)
+    return slow
+
+
+def _step(world: World, t: int, allocation: Floats, seen: Floats, reward: Floats) -> tuple[float, float]:
+    rng, codes, knots, guide = world.rng, world.codes, world.knots, world.guide
+    impact, window, ring = world.impact, world.window, world.ring
+    feedback = codes[FEEDBACK]
+    arms = allocation.shape[0]
+    expected = 0.0
+    realised = 0.0
+    drawn = -1
+    if feedback == ONE:
+        mark = unit(next_word(rng))
+        for k in range(arms):
+            if allocation[k] > 0.0 and mark >= 0.0:
+                drawn = k  # the last arm with a share, should rounding leave the mark above the total
+                mark -= allocation[k]
+    for k in range(arms):
+        share = allocation[k]
+        active = share > 0.0
+        if feedback == INDEPENDENT:
+            active = unit(next_word(rng)) < share
+        elif feedback == ONE:
+            active = k == drawn
+        word = next_word(rng)
+        if codes[REALISED] != 0 and feedback != SPLIT:
+            if_active = advance(impact, window, ring, k, t, 1.0 if active else 0.0)
+            mean = evaluate(knots, guide, k, if_active)
+        else:
+            advance(impact, window, ring, k, t, share)
+            mean = evaluate(knots, guide, k, impact[k, VALUE])
+        expected += share * mean
+        if active:
+            got = draw_reward(world, word, mean)
+            seen[k] = 1.0
+            reward[k] = got
+            realised += share * got if feedback == SPLIT else got
+        else:
+            seen[k] = 0.0
+            reward[k] = 0.0
+    return expected, realised
+
+
+_step_kernel = kernel(_step)
+
+
+@dispatch(step)
+def _overload_step(world: Any, t: Any, allocation: Any, seen: Any, reward: Any) -> Any:
+    return without_annotations(_step)
+
+
+@allocating_kernel
+def fixed_utility(world: World, allocation: Floats, rounds: Ints, totals: Floats) -> None:
+    """Expected utility of holding one allocation from the first round on, summed up to each of the rounds."""
+    arms = allocation.shape[0]
+    seen, reward = np.empty(arms), np.empty(arms)
+    total = 0.0
+    place = 0
+    for t in range(1, rounds[-1] + 1):
+        expected, _ = step(world, t, allocation, seen, reward)
+        total += expected
+        if t == rounds[place]:
+            totals[place] = total
+            place += 1

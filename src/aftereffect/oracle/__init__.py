@@ -1,0 +1,1 @@
+"""Exact maximisers over the grid of allocations."""

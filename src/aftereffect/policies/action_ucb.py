@@ -1,0 +1,192 @@
+"""Algorithm 1, action-dependent UCB, and its one-arm variant (Remark D.6)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from aftereffect._compile import helper
+from aftereffect._random import Words
+from aftereffect.errors import UnknownName
+from aftereffect.model.curves import Floats
+from aftereffect.model.feedback import SPLIT
+from aftereffect.oracle.search import Ints, best_with_bonus
+from aftereffect.policies.base import Grid, Policy, Setting, check_bool, check_positive, check_whole, register
+from aftereffect.policies.grid import deploy_levels, fresh_cells, level_of, make_grid, runner_up, sweep
+from aftereffect.policies.rules import register_rule
+from aftereffect.theory.tuning import action_levels
+
+# rows of `cells`
+COUNT, SUM, VALUE, ROOT, FRESH = 0, 1, 2, 3, 4
+# entries of `codes`
+FEEDBACK, LOG, UNSWEPT = 0, 1, 2
+# what stands in the logarithm
+CLOCK, TOLD, CONSTANT = 0, 1, 2
+
+
+class GridUCBState(NamedTuple):
+    rng: Words
+    codes: Ints  # feedback, which logarithm, cells not deployed yet
+    constants: Floats  # factor before the root, factor inside the logarithm (for CONSTANT: all that stands there)
+    bounds: Ints  # (2, arms): lowest and highest level
+    levels: Ints  # as last chosen
+    cells: (
+        Floats  # (5, arms, N + 1): deployments n, sum of importance-weighted rewards, p mean, 1/sqrt(n), fresh or not
+    )
+    work: Floats  # (2, arms, N + 1), for the oracle
+
+
+@helper
+def radius_scale(codes: Ints, constants: Floats, t: int) -> float:
+    """The radius of (6) without its 1/sqrt(min n): scale sqrt(K ln t)."""
+    mode = codes[LOG]
+    rounds = 1.0 if mode == CONSTANT else float(t) if mode == CLOCK else float(t - 1)
+    return float(constants[0] * math.sqrt(math.log(max(1.0, constants[1] * rounds))))
+
+
+def ask(state: GridUCBState, t: int, allocation: Floats) -> None:
+    cells, bounds, work = state.cells, state.bounds, state.work
+    if state.codes[UNSWEPT] > 0:
+        sweep(cells[FRESH], bounds, work[0], state.levels, state.rng)
+    else:
+        scale = radius_scale(state.codes, state.constants, t)
+        best_with_bonus(
+            cells[VALUE], cells[ROOT], scale, bounds[0], bounds[1], work[0], work[1], state.levels, state.rng
+        )
+    deploy_levels(state.levels, cells.shape[2] - 1, allocation)
+
+
+def tell(state: GridUCBState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
+    cells, codes = state.cells, state.codes
+    count = cells.shape[2] - 1
+    split = codes[FEEDBACK] == SPLIT
+    for k in range(allocation.shape[0]):
+        share = allocation[k]
+        if split and share > 0.0 and seen[k] == 0.0:
+            continue  # every arm with a share is seen under split feedback: this one's reward got lost
+        level = level_of(share, count)
+        gained = 0.0
+        if seen[k] > 0.0:
+            gained = reward[k] if split else reward[k] / share  # importance weights (5)
+        n = cells[COUNT, k, level] + 1.0
+        total = cells[SUM, k, level] + gained
+        cells[COUNT, k, level] = n
+        cells[SUM, k, level] = total
+        cells[VALUE, k, level] = (level / count) * (total / n)
+        cells[ROOT, k, level] = 1.0 / math.sqrt(n)
+        if cells[FRESH, k, level] > 0.0:
+            cells[FRESH, k, level] = 0.0
+            codes[UNSWEPT] -= 1
+
+
+register_rule(GridUCBState, ask, tell)
+
+
+def grid_ucb_state(setting: Setting, grid: Grid, factor: float, log: str | float, inside: float = 1.0) -> GridUCBState:
+    """State of Algorithm 1's rule with radius factor sqrt(ln(inside rounds) / min n)."""
+    fresh = fresh_cells(grid, setting.arms)
+    cells = np.zeros((5, *fresh.shape))
+    cells[FRESH] = fresh
+    mode = CLOCK if log == "clock" else TOLD if log == "told" else CONSTANT
+    return GridUCBState(
+        rng=setting.rng.copy(),
+        codes=np.array([setting.feedback_code, mode, int(fresh.sum())]),
+        constants=np.array([factor, float(log) if mode == CONSTANT else inside]),
+        bounds=np.stack([grid.low, grid.high]),
+        levels=np.zeros(setting.arms, dtype=np.int64),
+        cells=cells,
+        work=np.zeros((2, *fresh.shape)),
+    )
+
+
+def explain_grid_ucb(state: GridUCBState, grid: Grid, t: int) -> dict[str, Any]:
+    """Cells, radius and runner-up of Algorithm 1's choice."""
+    counts, sums = state.cells[COUNT], state.cells[SUM]
+    arms = range(len(state.levels))
+    scale = radius_scale(state.codes, state.constants, t)
+    cells = []
+    for k in arms:
+        level = int(state.levels[k])
+        n = counts[k, level]
+        cells.append(
+            {
+                "level": level,
+                "share": level / grid.levels,
+                "deployments": int(n),
+                "estimate": float(sums[k, level] / n) if n else None,
+                "radius": float(scale / math.sqrt(n)) if n else None,
+            }
+        )
+    result: dict[str, Any] = {"stage": "sweep" if state.codes[UNSWEPT] else "index", "arms": cells}
+    if state.codes[UNSWEPT]:
+        result["cells_not_tried"] = int(state.codes[UNSWEPT])
+        return result
+    value, bonus = state.cells[VALUE], scale * state.cells[ROOT]
+    result["index"] = float(sum(value[k, state.levels[k]] for k in arms) + max(bonus[k, state.levels[k]] for k in arms))
+    second = runner_up(value, bonus, grid, state.levels)
+    result["runner_up"] = None if second is None else {"allocation": second[0], "index": second[1]}
+    return result
+
+
+@dataclass(frozen=True)
+class _GridUCB(Policy):
+    scale: float = 1.0
+    zero: bool = False
+    levels: int | None = None
+    resolution: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive(self, scale=self.scale, resolution=self.resolution)
+        check_bool(self, zero=self.zero)
+        check_whole(self, 1, levels=self.levels)
+
+    def grid(self, setting: Setting) -> Grid:
+        return make_grid(
+            self,
+            setting,
+            self.levels,
+            self.zero,
+            lambda horizon: action_levels(horizon, setting.arms, self.zero, self.resolution),
+        )
+
+    def explain(self, state: GridUCBState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
+        return explain_grid_ucb(state, self.grid(setting), t)
+
+
+@register
+@dataclass(frozen=True)
+class ActionUCB(_GridUCB):
+    """Algorithm 1: UCB over the grid of allocations when only today's action matters.
+
+    Index (6): sum_k p_k mean(p_k) + scale sqrt(K ln t / min_k n(p_k)), maximised exactly. `levels` is N = 1/eps (default:
+    Theorem 4.2's, times `resolution`); `zero` lets an arm get nothing. `log` says what stands in the logarithm: the round
+    ("clock"), the rounds told so far ("told"), or a number.
+    """
+
+    name: ClassVar[str] = "action-ucb"
+    log: str | float = "clock"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.log, str):
+            if self.log not in ("clock", "told"):
+                raise UnknownName(f"log of policy {self.name!r}:", self.log, ("clock", "told"))
+        else:
+            check_positive(self, log=self.log)
+
+    def state(self, setting: Setting) -> GridUCBState:
+        return grid_ucb_state(setting, self.grid(setting), self.scale * math.sqrt(setting.arms), self.log)
+
+
+@register
+@dataclass(frozen=True)
+class OneArmUCB(_GridUCB):
+    """Algorithm 1 with the wider radius sqrt(K^2 ln(sqrt(K) t) / n), for one arm activated a round (Remark D.6)."""
+
+    name: ClassVar[str] = "one-arm-ucb"
+
+    def state(self, setting: Setting) -> GridUCBState:
+        return grid_ucb_state(setting, self.grid(setting), self.scale * setting.arms, "clock", math.sqrt(setting.arms))

@@ -1,0 +1,239 @@
+"""The agent: a policy under way, to be asked and told, round after round, saved and resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aftereffect._compile import kernel
+from aftereffect._random import generator
+from aftereffect.errors import AftereffectError, UnknownName, WrongTell
+from aftereffect.model.curves import Floats
+from aftereffect.model.feedback import ONE, Feedback
+from aftereffect.model.limits import Limits
+from aftereffect.model.problem import check_names
+from aftereffect.policies.base import Policy, Setting
+from aftereffect.policies.rules import bind
+
+Rewards = Sequence[float] | Mapping[str, float] | npt.NDArray[np.float64]
+
+# what `_read` finds wrong
+FINE, NO_SHARE, OUTSIDE, TRIALS, SEVERAL = 0, 1, 2, 3, 4
+
+
+@kernel
+def _read(
+    allocation: Floats, rewards: Floats, trials: Floats, counted: bool, one: bool, seen: Floats, reward: Floats
+) -> int:
+    """Check a round's rewards against what was deployed and write them as policies read them; 10 arm + fault."""
+    found = 0
+    for k in range(allocation.shape[0]):
+        value = rewards[k]
+        if value != value:  # NaN: not seen
+            seen[k] = 0.0
+            reward[k] = 0.0
+            if counted and trials[k] != 0.0 and trials[k] == trials[k]:
+                return 10 * k + TRIALS
+            continue
+        if not 0.0 <= value <= 1.0:
+            return 10 * k + OUTSIDE
+        if allocation[k] <= 0.0:
+            return 10 * k + NO_SHARE
+        weight = trials[k] if counted else 1.0
+        if not (1.0 <= weight < 1e15):
+            return 10 * k + TRIALS
+        found += 1
+        seen[k] = weight
+        reward[k] = value
+    if one and not counted and found > 1:
+        return SEVERAL
+    return FINE
+
+
+class Agent:
+    """A policy under way. `ask()` gives the allocation to deploy, `tell(...)` takes what came of it."""
+
+    def __init__(self, policy: Policy, setting: Setting, names: Sequence[str] | None = None) -> None:
+        self.policy = policy
+        self.setting = setting
+        self.names = None if names is None else check_names(names, setting.arms)
+        self.state = policy.state(setting)
+        self.rounds = 0  # rounds told so far, past records included
+        self._rule = bind(self.state)
+        self._pending: Floats | None = None
+        self._seen, self._reward = np.zeros(setting.arms), np.zeros(setting.arms)
+        self._no_trials = np.zeros(0)
+        self._one = setting.feedback_code == ONE
+
+    def ask(self) -> Floats:
+        """The allocation to deploy in this round; asking again before telling gives the same."""
+        if self._pending is None:
+            allocation = np.zeros(self.setting.arms)
+            self._rule.ask(self.state, self.rounds + 1, allocation)
+            self._pending = allocation
+        return self._pending.copy()
+
+    def tell(
+        self,
+        rewards: Rewards | None,
+        *,
+        trials: Sequence[float] | Mapping[str, float] | npt.NDArray[Any] | None = None,
+        allocation: Sequence[float] | Mapping[str, float] | Floats | None = None,
+    ) -> None:
+        """What came back in the round asked for.
+
+        `rewards`: one in [0, 1] per arm, NaN for an arm that was not seen, or a mapping by arm name of those that were seen;
+        None when nothing is known about the round. `trials`: how many observations each mean reward stands for.
+        `allocation`: what was really deployed, if people overrode the advice. A wrong tell raises `WrongTell` and changes
+        nothing.
+        """
+        if self._pending is None:
+            raise WrongTell("tell without ask: ask() for the round's allocation first")
+        deployed = self._pending if allocation is None else self._deployed(allocation)
+        self._take(deployed, rewards, trials)
+        self._pending = None
+
+    def _take(self, deployed: Floats, rewards: Rewards | None, trials: Any) -> None:
+        if rewards is None:
+            if trials is not None:
+                raise WrongTell("trials without rewards: give both, or neither for a round nothing is known about")
+            self._rule.skip(self.state, self.rounds + 1, deployed)
+        else:
+            values = self._vector("rewards", rewards)
+            counts = self._no_trials if trials is None else self._vector("trials", trials)
+            code = _read(deployed, values, counts, trials is not None, self._one, self._seen, self._reward)
+            if code:
+                self._refuse(code, values, counts)
+            self._rule.tell(self.state, self.rounds + 1, deployed, self._seen, self._reward)
+        self.rounds += 1
+
+    def _vector(self, what: str, values: Any) -> Floats:
+        """One number per arm, from a sequence or from a mapping by arm name (missing: NaN)."""
+        arms = self.setting.arms
+        if isinstance(values, Mapping):
+            result = np.full(arms, np.nan)
+            for name, value in values.items():
+                result[self._arm(name)] = value
+            return result
+        try:
+            result = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise WrongTell(f"{what} must be {arms} numbers, got {values!r}") from None
+        if result.shape != (arms,):
+            raise WrongTell(f"{what} must be {arms} numbers, one per arm, got {np.size(result)}")
+        return result
+
+    def _arm(self, name: Any) -> int:
+        if self.names is None:
+            raise WrongTell(f"this agent's arms have no names; give a list of {self.setting.arms} numbers")
+        if name not in self.names:
+            raise UnknownName("arm", str(name), self.names)
+        return self.names.index(name)
+
+    def _deployed(self, allocation: Any) -> Floats:
+        shares = self._vector("allocation", allocation)
+        if isinstance(allocation, Mapping):
+            shares = np.nan_to_num(shares, nan=0.0)
+        if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-6:
+            raise WrongTell(f"allocation must be shares in [0, 1] that sum to 1, got {shares.tolist()}")
+        return np.ascontiguousarray(shares)
+
+    def _refuse(self, code: int, rewards: Floats, trials: Floats) -> None:
+        arm, fault = divmod(code, 10)
+        name = repr(self.names[arm]) if self.names else str(arm)
+        if fault == NO_SHARE:
+            raise WrongTell(
+                f"arm {name} had no share this round, so it has no reward; got {rewards[arm]:g} (NaN: not seen)"
+            )
+        if fault == OUTSIDE:
+            raise WrongTell(f"rewards must lie in [0, 1] (NaN: not seen), got {rewards[arm]:g} for arm {name}")
+        if fault == TRIALS:
+            raise WrongTell(
+                f"trials must be at least 1 for an arm that was seen, 0 for one that was not; arm {name} has "
+                f"{trials[arm]:g}"
+            )
+        raise WrongTell(f"under feedback 'one' a single arm is seen a round, got rewards {rewards.tolist()}")
+
+    def _absorb(self, history: Sequence[Any]) -> None:
+        """Past records: what was deployed before today, and what came back where that is known."""
+        for i, record in enumerate(history):
+            try:
+                entry = _record(record)
+                self._take(self._deployed(entry["allocation"]), entry.get("rewards"), entry.get("trials"))
+            except AftereffectError as error:
+                raise AftereffectError(f"history, record {i}: {error}") from None
+
+    def explain(self) -> dict[str, Any]:
+        """In plain data, why this allocation: phase and stage, each arm's estimate and radius, the runner-up."""
+        allocation = self.ask()
+        reasons = self.policy.explain(self.state, self.setting, self.rounds + 1, allocation)
+        names = self.names or tuple(f"arm {k}" for k in range(self.setting.arms))
+        _name_arms(reasons, names)
+        return {
+            "round": self.rounds + 1,
+            "policy": self.policy.key,
+            "allocation": dict(zip(names, allocation.tolist(), strict=True)),
+            **reasons,
+        }
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to a file, at once or not at all; `load_agent` goes on from it bit by bit."""
+        from aftereffect.policies.storage import save_agent
+
+        save_agent(self, path)
+
+    def __repr__(self) -> str:
+        state = "asked, waits for tell" if self._pending is not None else "waits for ask"
+        return f"Agent({self.policy.key}, {self.setting.arms} arms, {self.rounds:,} rounds told, {state})"
+
+
+def _record(record: Any) -> Mapping[str, Any]:
+    """One record of the past: a mapping, an (allocation, rewards) pair, or an allocation alone."""
+    if isinstance(record, Mapping):
+        unknown = set(record) - {"allocation", "rewards", "trials"}
+        if unknown or "allocation" not in record:
+            raise AftereffectError(f"a record has allocation, rewards and trials, got {sorted(map(str, record))}")
+        return record
+    pair = isinstance(record, tuple) and len(record) == 2 and not np.isscalar(record[0])
+    return {"allocation": record[0], "rewards": record[1]} if pair else {"allocation": record}
+
+
+def _name_arms(reasons: Any, names: Sequence[str]) -> None:
+    """Put the arms' names into every list of arms and in place of every arm number."""
+    if not isinstance(reasons, dict):
+        return
+    for key, value in reasons.items():
+        if key == "arms":
+            for name, arm in zip(names, value, strict=True):
+                arm["arm"] = name
+        elif key in ("chosen_arm", "runner_up") and isinstance(value, int):
+            reasons[key] = names[value]
+        else:
+            _name_arms(value, names)
+
+
+def start_agent(
+    policy: Policy,
+    arms: int,
+    horizon: int | None,
+    seed: int,
+    feedback: Feedback,
+    floors: Sequence[float] | float | None,
+    caps: Sequence[float] | float | None,
+    names: Sequence[str] | None,
+    history: Sequence[Any] | None,
+) -> Agent:
+    """A fresh agent, with past records taken in; the horizon counts rounds from now on."""
+    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
+        raise AftereffectError(f"seed must be a whole number from 0, got {seed!r}")
+    past = [] if history is None else list(history)
+    first = Setting(arms, horizon, feedback)  # checks before anything is computed from them
+    total = None if first.horizon is None else int(first.horizon) + len(past)
+    setting = Setting(int(arms), total, feedback, Limits.of(int(arms), floors, caps), None, generator(int(seed)))
+    agent = Agent(policy, setting, names)
+    agent._absorb(past)
+    return agent

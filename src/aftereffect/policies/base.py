@@ -1,0 +1,291 @@
+"""What all policies share: parameters, names, what they need from the world, how they are started."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+
+from aftereffect._random import Words, generator
+from aftereffect.errors import AftereffectError, MissingParameter, UnknownName
+from aftereffect.model.curves import Floats
+from aftereffect.model.feedback import Feedback, feedback_code
+from aftereffect.model.limits import Limits
+from aftereffect.notation import Named, parse
+from aftereffect.oracle.search import Ints
+from aftereffect.policies.rules import PlainState
+
+if TYPE_CHECKING:
+    from aftereffect.policies.agent import Agent
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What a policy is told about the world when it starts."""
+
+    arms: int
+    horizon: int | None = None
+    feedback: Feedback = "independent"
+    limited: Limits | None = None
+    memory: float | None = None
+    rng: Words = field(default_factory=lambda: generator(0))
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.arms, (int, np.integer)) or isinstance(self.arms, bool) or self.arms < 1:
+            raise AftereffectError(f"arms must be a whole number from 1, got {self.arms!r}")
+        whole = isinstance(self.horizon, (int, np.integer)) and not isinstance(self.horizon, bool)
+        if self.horizon is not None and not (whole and self.horizon >= 1):
+            raise AftereffectError(f"horizon must be a whole number of rounds from 1, got {self.horizon!r}")
+        feedback_code(self.feedback)
+
+    @cached_property
+    def limits(self) -> Limits:
+        """Floors and caps; without any, none."""
+        return Limits.of(self.arms) if self.limited is None else self.limited
+
+    @property
+    def feedback_code(self) -> int:
+        """The number that kernels know the feedback by."""
+        return feedback_code(self.feedback)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The grid a policy searches: equal steps and each arm's lowest and highest level."""
+
+    levels: int
+    low: Ints
+    high: Ints
+
+
+@dataclass(frozen=True)
+class Policy:
+    """An immutable description of how to choose: parameters only."""
+
+    name: ClassVar[str] = ""
+
+    def state(self, setting: Setting) -> Any:
+        """A fresh state for a world: a NamedTuple of arrays."""
+        raise TypeError(f"{type(self).__name__} must define state(setting)")
+
+    def grid(self, setting: Setting) -> Grid | None:
+        """The grid of allocations it searches, if it does."""
+        return None
+
+    def explain(self, state: Any, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
+        """In plain data, why this allocation in round t."""
+        return {}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters and their values."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    @property
+    def key(self) -> str:
+        """NAME[:non-default k=v,..], as on the command line."""
+        defaults = {f.name: _default(f) for f in dataclasses.fields(self)}
+        changed = [f"{n}={_written(v)}" for n, v in self.parameters.items() if not _same(v, defaults[n])]
+        return self.name + (":" + ",".join(changed) if changed else "")
+
+    def start(
+        self,
+        arms: int,
+        horizon: int | None = None,
+        seed: int = 0,
+        *,
+        feedback: Feedback = "independent",
+        floors: Sequence[float] | float | None = None,
+        caps: Sequence[float] | float | None = None,
+        names: Sequence[str] | None = None,
+        history: Sequence[Any] | None = None,
+    ) -> Agent:
+        """An agent: this policy under way, to be asked and told."""
+        from aftereffect.policies.agent import start_agent
+
+        return start_agent(self, arms, horizon, seed, feedback, floors, caps, names, history)
+
+
+@dataclass(frozen=True)
+class PlainPolicy(Policy):
+    """Base of policies in plain Python: slower, but nothing to compile.
+
+    Write `arrays(setting)`, which gives the state as a dict of numpy arrays (changed in place and saved with the agent),
+    `ask(arrays, t, allocation)`, which fills the allocation, and `tell(arrays, t, allocation, seen, reward)`.
+    """
+
+    def arrays(self, setting: Setting) -> dict[str, np.ndarray[Any, Any]]:
+        """The state: a dict of arrays; `rng` is added to it, a generator for `aftereffect.random`."""
+        return {}
+
+    def ask(self, arrays: Any, t: int, allocation: Floats) -> None:
+        """Fill the allocation of round t (from 1)."""
+        raise TypeError(f"{type(self).__name__} must define ask(arrays, t, allocation)")
+
+    def tell(self, arrays: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
+        """Take what came back: how often each arm was observed (0: not) and its mean reward."""
+
+    def skip(self, arrays: Any, t: int, allocation: Floats) -> None:
+        """Take a round whose rewards are unknown."""
+
+    def state(self, setting: Setting) -> PlainState:
+        return PlainState(self, {"rng": setting.rng.copy(), **self.arrays(setting)})
+
+
+# The registry: name -> class. Adding a policy is one file and one line.
+_REGISTRY: dict[str, type[Policy]] = {}
+_Class = TypeVar("_Class", bound=type[Policy])
+
+
+def register(cls: _Class) -> _Class:
+    """Make a policy known by its name, for `ae.policy`, the command line and `load_agent`."""
+    if not cls.name:
+        raise AftereffectError(f"{cls.__name__} needs a class attribute `name`")
+    _REGISTRY[cls.name] = cls
+    return cls
+
+
+def registry() -> Mapping[str, type[Policy]]:
+    """Every policy known by name."""
+    return dict(_REGISTRY)
+
+
+def policy(name: str, **parameters: Any) -> Policy:
+    """A policy by name.
+
+    >>> policy("d-ucb", discount=0.9).key
+    'd-ucb:discount=0.9'
+    """
+    if name not in _REGISTRY:
+        raise UnknownName("policy", str(name), _REGISTRY)
+    cls = _REGISTRY[name]
+    known = [f.name for f in dataclasses.fields(cls)]
+    for key in parameters:
+        if key not in known:
+            raise UnknownName(f"parameter of policy {name!r}:", key, known)
+    missing = [f.name for f in dataclasses.fields(cls) if f.name not in parameters and not _has_default(f)]
+    if missing:
+        raise MissingParameter(f"policy {name!r} needs {missing[0]}=")
+    return cls(**parameters)
+
+
+def summary(cls: type[Policy]) -> str:
+    """First line of a policy's docstring."""
+    return (cls.__doc__ or "").strip().splitlines()[0]
+
+
+def _has_default(f: dataclasses.Field[Any]) -> bool:
+    return f.default is not dataclasses.MISSING or f.default_factory is not dataclasses.MISSING
+
+
+def _default(f: dataclasses.Field[Any]) -> Any:
+    return f.default if f.default is not dataclasses.MISSING else None
+
+
+def _same(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and a == b if isinstance(a, bool) or isinstance(b, bool) else a == b
+
+
+def _written(value: Any) -> str:
+    """A parameter's value as the command line reads it."""
+    if isinstance(value, Policy):
+        head, _, rest = value.key.partition(":")
+        return f"{head}({rest})" if rest else head
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (tuple, list)):
+        return "[" + ",".join(map(_written, value)) + "]"
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return str(value)
+
+
+# Checks of parameters, shared by all policies.
+
+
+def check_positive(owner: Policy, **values: float | None) -> None:
+    """Numbers that must be above zero and finite."""
+    for name, value in values.items():
+        if value is not None and not (_is_number(value) and 0 < value < math.inf):
+            raise AftereffectError(f"{owner.name}: {name} must be a number above 0, got {value!r}")
+
+
+def check_between(owner: Policy, low: float, high: float, **values: float | None) -> None:
+    """Numbers that must lie in (low, high)."""
+    for name, value in values.items():
+        if value is not None and not (_is_number(value) and low < value < high):
+            raise AftereffectError(f"{owner.name}: {name} must lie between {low:g} and {high:g}, got {value!r}")
+
+
+def check_memory(owner: Policy, memory: float | None) -> None:
+    """A memory in [0, 1), or None to take it from the problem."""
+    if memory is not None and not (_is_number(memory) and 0 <= memory < 1):
+        raise AftereffectError(f"{owner.name}: memory must lie in [0, 1), got {memory!r}")
+
+
+def check_whole(owner: Policy, least: int, **values: int | None) -> None:
+    """Whole numbers that must be at least `least`."""
+    for name, value in values.items():
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if value is not None and not (whole and value >= least):
+            raise AftereffectError(f"{owner.name}: {name} must be a whole number from {least}, got {value!r}")
+
+
+def check_choice(owner: Policy, allowed: Sequence[str], **values: Any) -> None:
+    """Options by name."""
+    for name, value in values.items():
+        if value not in allowed:
+            raise UnknownName(f"{name} of policy {owner.name!r}:", str(value), allowed)
+
+
+def check_bool(owner: Policy, **values: Any) -> None:
+    """Options that are on or off."""
+    for name, value in values.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise AftereffectError(f"{owner.name}: {name} must be true or false, got {value!r}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def need_horizon(owner: Policy, setting: Setting, why: str) -> int:
+    """The horizon, or a clear error that says what it is needed for."""
+    if setting.horizon is None:
+        raise MissingParameter(f"{owner.name} needs a horizon: {why}")
+    return int(setting.horizon)
+
+
+def need_memory(owner: Policy, given: float | None, setting: Setting) -> float:
+    """The memory: as given, else the problem's, else a clear error."""
+    memory = setting.memory if given is None else given
+    if memory is None:
+        raise MissingParameter(f"{owner.name} needs memory= (how strongly the past weighs, in [0, 1))")
+    return float(memory)
+
+
+def refuse_limits(owner: Policy, setting: Setting) -> None:
+    """For policies that cannot keep floors and caps."""
+    if not setting.limits.trivial:
+        raise AftereffectError(
+            f"{owner.name} does not search the grid and cannot keep floors or caps; use a policy that can"
+        )
+
+
+def policy_from(notation: str | Named) -> Policy:
+    """A policy from its short notation.
+
+    >>> policy_from("phased:inner=cucb(zero=true),memory=0.4").key
+    'phased:inner=cucb(zero=true),memory=0.4'
+    """
+    named = parse(notation) if isinstance(notation, str) else notation
+    parameters = {}
+    for key, value in named.parameters.items():
+        inner = key == "inner" and isinstance(value, str)
+        parameters[key] = policy_from(value) if inner or isinstance(value, Named) else value
+    return policy(named.name, **parameters)

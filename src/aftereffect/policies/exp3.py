@@ -1,0 +1,251 @@
+"""EXP3 (Auer, Cesa-Bianchi, Freund and Schapire 2002) over base arms, and over whole allocations (mEXP3 of App. I)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from aftereffect._compile import helper
+from aftereffect._random import Words, uniform
+from aftereffect.model.curves import Floats
+from aftereffect.model.feedback import SPLIT
+from aftereffect.oracle.search import Ints
+from aftereffect.policies.base import (
+    Grid,
+    Policy,
+    Setting,
+    check_between,
+    check_bool,
+    check_choice,
+    check_positive,
+    check_whole,
+    need_horizon,
+    refuse_limits,
+    register,
+)
+from aftereffect.policies.grid import make_grid
+from aftereffect.policies.options import is_option, largest_utility, list_allocations, nearest_option, round_utility
+from aftereffect.policies.rules import register_rule
+from aftereffect.theory.tuning import action_levels, exp3_loss_rate, exp3_rate
+
+# entries of `codes`
+FEEDBACK, LOSS, DISTRIBUTION, META, DRAWN = 0, 1, 2, 3, 4
+# entries of `constants`
+RATE, LARGEST, CHANCE = 0, 1, 2
+
+HUGE = 1e200  # weights are rescaled before they leave [1/HUGE, HUGE]
+LIMIT = 2_000_000  # allocations that meta-EXP3 keeps weights for
+
+
+class Exp3State(NamedTuple):
+    rng: Words
+    codes: Ints  # feedback, loss form, deploy the distribution, over whole allocations, option drawn last
+    constants: Floats  # rate, most a round can be worth, chance with which the last option was drawn
+    options: Floats  # (options, arms)
+    tree: Floats  # weights in the second half, each node above the sum of its two: drawing and updating in O(log A)
+
+
+@helper
+def mixing(codes: Ints, constants: Floats) -> float:
+    """The part of the distribution that is uniform: the rate, in loss form none."""
+    return 0.0 if codes[LOSS] == 1 else float(constants[RATE])
+
+
+@helper
+def chance_of(codes: Ints, constants: Floats, tree: Floats, count: int, i: int) -> float:
+    """Probability of option i."""
+    mix = mixing(codes, constants)
+    return float((1.0 - mix) * tree[tree.shape[0] // 2 + i] / tree[1] + mix / count)
+
+
+@helper
+def draw_option(rng: Words, mix: float, tree: Floats, count: int) -> int:
+    """One draw u: below the mixing rate it picks uniformly, else by weight, walking down the tree."""
+    u = uniform(rng)
+    if u < mix:
+        return int(min(int(u / mix * count), count - 1))
+    half = tree.shape[0] // 2
+    mark = (u - mix) / (1.0 - mix) * tree[1]
+    node = 1
+    while node < half:
+        node *= 2
+        if mark >= tree[node] and tree[node + 1] > 0.0:
+            mark -= tree[node]
+            node += 1
+    return int(min(node - half, count - 1))
+
+
+@helper
+def reweigh(tree: Floats, i: int, exponent: float) -> None:
+    """Multiply option i's weight by exp(exponent)."""
+    half = tree.shape[0] // 2
+    node = half + i
+    tree[node] *= math.exp(exponent)
+    while node > 1:
+        node //= 2
+        tree[node] = tree[2 * node] + tree[2 * node + 1]
+    if tree[1] > HUGE or tree[1] < 1.0 / HUGE:
+        factor = 1.0 / tree[1]
+        for node in range(half, 2 * half):
+            tree[node] *= factor
+        for node in range(half - 1, 0, -1):
+            tree[node] = tree[2 * node] + tree[2 * node + 1]
+
+
+@helper
+def learn(codes: Ints, constants: Floats, tree: Floats, count: int, i: int, gain: float, chance: float) -> None:
+    """EXP3's update of option i, whose gain in [0, 1] was seen with this chance."""
+    if codes[LOSS] == 1:
+        reweigh(tree, i, -constants[RATE] * (1.0 - gain) / chance)
+    else:
+        reweigh(tree, i, constants[RATE] * gain / chance / count)
+
+
+def ask(state: Exp3State, t: int, allocation: Floats) -> None:
+    codes, constants, tree, options = state.codes, state.constants, state.tree, state.options
+    count = options.shape[0]
+    if codes[DISTRIBUTION] == 1:
+        for k in range(count):
+            allocation[k] = chance_of(codes, constants, tree, count, k)
+    else:
+        i = draw_option(state.rng, mixing(codes, constants), tree, count)
+        codes[DRAWN] = i
+        constants[CHANCE] = chance_of(codes, constants, tree, count, i)
+        for k in range(allocation.shape[0]):
+            allocation[k] = options[i, k]
+
+
+def tell(state: Exp3State, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
+    codes, constants, tree, options = state.codes, state.constants, state.tree, state.options
+    count = options.shape[0]
+    drawn = codes[DRAWN]
+    advised = codes[DISTRIBUTION] == 0 and is_option(options, drawn, allocation)
+    if codes[META] == 1 or advised:
+        gain = round_utility(codes[FEEDBACK], allocation, seen, reward) / constants[LARGEST]
+        # An allocation that people chose themselves was not drawn: it counts as seen for certain.
+        i = nearest_option(options, drawn, allocation)
+        learn(codes, constants, tree, count, i, min(1.0, gain), constants[CHANCE] if advised else 1.0)
+    else:
+        for k in range(allocation.shape[0]):
+            if seen[k] > 0.0:
+                chance = 1.0 if codes[FEEDBACK] == SPLIT else allocation[k]
+                learn(codes, constants, tree, count, k, reward[k], chance)
+
+
+register_rule(Exp3State, ask, tell)
+
+
+def exp3_state(setting: Setting, options: Floats, rate: float, loss: bool, distribution: bool, meta: bool) -> Exp3State:
+    """EXP3 over the rows of `options`, all weights one."""
+    count = len(options)
+    half = 1
+    while half < count:
+        half *= 2
+    tree = np.zeros(2 * half)
+    tree[half : half + count] = 1.0
+    for node in range(half - 1, 0, -1):
+        tree[node] = tree[2 * node] + tree[2 * node + 1]
+    return Exp3State(
+        rng=setting.rng.copy(),
+        codes=np.array([setting.feedback_code, int(loss), int(distribution), int(meta), 0]),
+        constants=np.array([rate, largest_utility(setting) if meta else 1.0, 1.0]),
+        options=options,
+        tree=tree,
+    )
+
+
+def explain_exp3(state: Exp3State, allocation: Floats) -> dict[str, Any]:
+    """The chances behind a draw: the option drawn, and the most likely other one."""
+    count = len(state.options)
+    weights = state.tree[len(state.tree) // 2 :][:count] / state.tree[1]
+    mix = 0.0 if state.codes[LOSS] else float(state.constants[RATE])
+    chances = (1 - mix) * weights + mix / count
+    drawn = int(state.codes[DRAWN])
+    others = np.delete(np.arange(count), drawn)
+    likely = int(others[np.argmax(chances[others])]) if count > 1 else None
+    result: dict[str, Any] = {"rate": float(state.constants[RATE]), "options": count}
+    if not state.codes[DISTRIBUTION]:
+        result["chance"] = float(chances[drawn])
+    if likely is not None:
+        result["runner_up"] = {"allocation": state.options[likely].tolist(), "chance": float(chances[likely])}
+    if count == len(allocation):
+        result["arms"] = [{"chance": float(c)} for c in chances]
+    return result
+
+
+@dataclass(frozen=True)
+class _Exp3(Policy):
+    rate: float | None = None
+    form: str = "mixing"
+
+    def __post_init__(self) -> None:
+        if self.form == "loss":
+            check_positive(self, rate=self.rate)
+        else:
+            check_between(self, 0, 1 + 1e-12, rate=self.rate)
+        check_choice(self, ("mixing", "loss"), form=self.form)
+
+    def _rate(self, setting: Setting, options: int) -> float:
+        if self.rate is not None:
+            return float(self.rate)
+        horizon = need_horizon(self, setting, "it sets the learning rate (or give rate=)")
+        return exp3_loss_rate(options, horizon) if self.form == "loss" else exp3_rate(options, horizon)
+
+    def explain(self, state: Exp3State, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
+        return explain_exp3(state, allocation)
+
+
+@register
+@dataclass(frozen=True)
+class Exp3(_Exp3):
+    """EXP3 over base arms: draws an arm from its distribution, or deploys the distribution itself.
+
+    `form="mixing"` is Auer et al.'s, with a uniform part of size `rate`; `"loss"` is exponential weights on estimated losses.
+    """
+
+    name: ClassVar[str] = "exp3"
+    deploy: str = "arm"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(self, ("arm", "distribution"), deploy=self.deploy)
+
+    def state(self, setting: Setting) -> Exp3State:
+        refuse_limits(self, setting)
+        rate = self._rate(setting, setting.arms)
+        return exp3_state(
+            setting, np.eye(setting.arms), rate, self.form == "loss", self.deploy == "distribution", False
+        )
+
+
+@register
+@dataclass(frozen=True)
+class MetaExp3(_Exp3):
+    """EXP3 over every allocation of Algorithm 1's grid (mEXP3); a round's gain is its summed reward over K."""
+
+    name: ClassVar[str] = "meta-exp3"
+    zero: bool = False
+    levels: int | None = None
+    resolution: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_bool(self, zero=self.zero)
+        check_whole(self, 1, levels=self.levels)
+        check_positive(self, resolution=self.resolution)
+
+    def grid(self, setting: Setting) -> Grid:
+        return make_grid(
+            self,
+            setting,
+            self.levels,
+            self.zero,
+            lambda horizon: action_levels(horizon, setting.arms, self.zero, self.resolution),
+        )
+
+    def state(self, setting: Setting) -> Exp3State:
+        options = list_allocations(self.grid(setting), LIMIT, self.name)
+        return exp3_state(setting, options, self._rate(setting, len(options)), self.form == "loss", False, True)

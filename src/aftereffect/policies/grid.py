@@ -1,0 +1,77 @@
+"""What policies over the grid share: cells, the sweep that tries each cell once, and their explanation.
+
+A cell is (arm, level); statistics are kept per cell, never per share value. A deployed share that is not on the grid (people
+overrode the advice) counts for the nearest level.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aftereffect._compile import helper
+from aftereffect._random import Words
+from aftereffect.errors import AftereffectError
+from aftereffect.model.curves import Floats
+from aftereffect.oracle.levels import best_levels
+from aftereffect.oracle.search import Ints, best_plain
+from aftereffect.policies.base import Grid, Policy, Setting, need_horizon
+
+
+def make_grid(owner: Policy, setting: Setting, levels: int | None, zero: bool, tuned: Any) -> Grid:
+    """The grid with the given number of levels, else with `tuned(horizon)`."""
+    if levels is None:
+        if setting.horizon is None:
+            need_horizon(owner, setting, "it sets how fine the grid is (or give levels=)")
+        levels = int(tuned(setting.horizon))
+    elif not zero and levels < setting.arms:
+        raise AftereffectError(
+            f"{owner.name}: {setting.arms} arms need at least {2 * setting.arms} levels, got {levels}"
+        )
+    if not zero:
+        levels = max(levels, 2 * setting.arms)
+    low, high = setting.limits.levels(levels, zero)
+    return Grid(levels, low, high)
+
+
+def fresh_cells(grid: Grid, arms: int) -> Floats:
+    """1 for each cell that some allocation contains and that has not been deployed yet, else 0."""
+    fresh = np.zeros((arms, grid.levels + 1))
+    for k in range(arms):
+        fresh[k, grid.low[k] : grid.high[k] + 1] = 1.0
+    return fresh
+
+
+@helper
+def level_of(share: float, count: int) -> int:
+    """The level nearest to a share."""
+    return int(share * count + 0.5)
+
+
+@helper
+def deploy_levels(levels: Ints, count: int, allocation: Floats) -> None:
+    """The allocation with these levels."""
+    for k in range(levels.shape[0]):
+        allocation[k] = levels[k] / count
+
+
+@helper
+def sweep(fresh: Floats, bounds: Ints, work: Floats, levels: Ints, rng: Words) -> None:
+    """Initialisation: the levels that cover the most cells not deployed yet."""
+    best_plain(fresh, bounds[0], bounds[1], work, levels, rng)
+
+
+def runner_up(value: Floats, bonus: Floats | None, grid: Grid, chosen: Ints) -> tuple[list[float], float] | None:
+    """The best allocation other than the chosen one, and its index: it must differ in some arm's level."""
+    best: tuple[list[float], float] | None = None
+    for k, level in enumerate(chosen):
+        without = value.copy()
+        without[k, level] = -np.inf
+        try:
+            levels, index = best_levels(without, bonus, zero=True, low=grid.low.tolist(), high=grid.high.tolist())
+        except AftereffectError:
+            continue
+        if best is None or index > best[1]:
+            best = ([float(v) / grid.levels for v in levels], index)
+    return best

@@ -1,0 +1,226 @@
+"""Algorithm 2, the reduction template around any policy, and Algorithm 3, history-dependent UCB, in it."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from aftereffect._compile import helper
+from aftereffect.errors import AftereffectError
+from aftereffect.model.curves import Floats
+from aftereffect.oracle.search import Ints
+from aftereffect.policies.action_ucb import ActionUCB
+from aftereffect.policies.base import (
+    Grid,
+    Policy,
+    Setting,
+    check_between,
+    check_bool,
+    check_choice,
+    check_memory,
+    check_positive,
+    check_whole,
+    need_memory,
+    register,
+)
+from aftereffect.policies.rules import ask as ask_inner
+from aftereffect.policies.rules import register_rule
+from aftereffect.policies.rules import skip as skip_inner
+from aftereffect.policies.rules import tell as tell_inner
+from aftereffect.theory.tuning import Phases, history_levels, phases, phases_of
+
+# entries of `clock`
+APPROACH, LENGTH, HORIZON, POSITION, RUN, TOLD, PHASE, OPEN = 0, 1, 2, 3, 4, 5, 6, 7
+
+
+class PhasedState(NamedTuple):
+    clock: Ints  # approach, length, horizon (0: none); position in the phase, rounds the share has stood, rounds told,
+    # phases begun, is a phase open
+    held: Floats  # (2, arms): the phase's allocation, and what was last deployed
+    inner: Any
+
+
+def ask(state: PhasedState, t: int, allocation: Floats) -> None:
+    clock, held = state.clock, state.held
+    if clock[OPEN] == 0:
+        left = clock[HORIZON] - (t - 1)
+        if not (
+            0 < left < clock[LENGTH] and clock[PHASE] > 0
+        ):  # rounds left after the last whole phase go on as they are
+            ask_inner(state.inner, clock[TOLD] + 1, held[0])
+            clock[OPEN] = 1
+            clock[POSITION] = 0
+            clock[RUN] = 0
+            clock[PHASE] += 1
+    for k in range(allocation.shape[0]):
+        allocation[k] = held[0, k]
+
+
+@helper
+def pass_round(clock: Ints, held: Floats, allocation: Floats) -> bool:
+    """Take in what was deployed; does the round count for the inner policy?
+
+    It does once the same allocation has stood for longer than the approach, whoever chose it.
+    """
+    stood = clock[RUN] > 0
+    for k in range(allocation.shape[0]):
+        stood = stood and allocation[k] == held[1, k]
+        held[1, k] = allocation[k]
+    clock[RUN] = clock[RUN] + 1 if stood else 1
+    counts = bool(clock[RUN] > clock[APPROACH])
+    if clock[OPEN] == 1:
+        clock[POSITION] += 1
+        if clock[POSITION] >= clock[LENGTH]:
+            clock[OPEN] = 0
+    return counts
+
+
+def tell(state: PhasedState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
+    if pass_round(state.clock, state.held, allocation):
+        state.clock[TOLD] += 1
+        tell_inner(state.inner, state.clock[TOLD], allocation, seen, reward)
+
+
+def skip(state: PhasedState, t: int, allocation: Floats) -> None:
+    if pass_round(state.clock, state.held, allocation):
+        skip_inner(state.inner, state.clock[TOLD] + 1, allocation)
+
+
+register_rule(PhasedState, ask, tell, skip)
+
+
+@register
+@dataclass(frozen=True)
+class Phased(Policy):
+    """Algorithm 2: hold each choice of an inner policy for a whole phase and learn only after the impact has settled.
+
+    Each phase has `approach` rounds that move the impact to the allocation (default: App. E's s_a, from the memory) and
+    then estimation rounds, about a share `estimation` of the phase, that the inner policy is told of. `inner` is any policy;
+    its clock and its horizon count estimation rounds.
+    """
+
+    name: ClassVar[str] = "phased"
+    inner: Policy
+    memory: float | None = None
+    estimation: float = 0.2
+    lipschitz: float = 1.0
+    approach: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.inner, Policy):
+            raise AftereffectError(f"phased: inner must be a policy, got {self.inner!r}")
+        check_memory(self, self.memory)
+        check_between(self, 0, 1, estimation=self.estimation)
+        check_positive(self, lipschitz=self.lipschitz)
+        check_whole(self, 0, approach=self.approach)
+
+    def plan(self, setting: Setting) -> tuple[Phases, Policy, Setting]:
+        """Phases, the inner policy with its grid settled, and what it is told about the world."""
+        memory = need_memory(self, self.memory, setting) if self.approach is None else 0.0
+        settled = self.approach is None and memory == 0.0
+        estimation = 1.0 if settled else self.estimation
+        about = None if setting.horizon is None else max(1, round(setting.horizon * estimation))
+        inner, grid = self.inner, self.inner.grid(dataclasses.replace(setting, horizon=about))
+        if grid is not None:
+            levels = grid.levels
+            if hasattr(inner, "levels"):
+                inner = dataclasses.replace(inner, levels=levels)  # type: ignore[call-arg]
+        elif setting.horizon is not None:
+            levels = history_levels(setting.horizon, estimation, setting.arms)
+        elif self.approach is None and not settled:
+            raise AftereffectError("phased needs a horizon (it sets how exactly the impact must settle) or approach=")
+        else:
+            levels = 1
+        if settled:
+            cut = Phases(0, 1)
+        elif self.approach is not None:
+            cut = phases_of(self.approach, self.estimation)
+        else:
+            cut = phases(memory, self.estimation, levels, setting.arms, self.lipschitz)
+        horizon = None if setting.horizon is None else cut.estimation_rounds(setting.horizon)
+        return cut, inner, dataclasses.replace(setting, horizon=horizon)
+
+    def state(self, setting: Setting) -> PhasedState:
+        cut, inner, inner_setting = self.plan(setting)
+        clock = np.array([cut.approach, cut.length, setting.horizon or 0, 0, 0, 0, 0, 0])
+        return PhasedState(clock, np.zeros((2, setting.arms)), inner.state(inner_setting))
+
+    def grid(self, setting: Setting) -> Grid | None:
+        _, inner, inner_setting = self.plan(setting)
+        return inner.grid(inner_setting)
+
+    def explain(self, state: PhasedState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
+        cut, inner, inner_setting = self.plan(setting)
+        clock = state.clock
+        position = int(clock[POSITION]) + 1 if clock[OPEN] else cut.length
+        return {
+            "phase": int(clock[PHASE]),
+            "stage": "approach" if position <= cut.approach else "estimation",
+            "round_of_phase": position,
+            "approach_rounds": cut.approach,
+            "phase_length": cut.length,
+            "effective_estimation": cut.effective_estimation,
+            "inner": {
+                "policy": inner.key,
+                **inner.explain(state.inner, inner_setting, int(clock[TOLD]) + 1, state.held[0]),
+            },
+        }
+
+
+@register
+@dataclass(frozen=True)
+class HistoryUCB(Policy):
+    """Algorithm 3, history-dependent UCB: Algorithm 1's rule in phases, with the radius 3 sqrt(K ln(L rho m) / min n).
+
+    `log="lemma"` takes ln(L rho m) as in Lemmas E.2-E.4; `"printed"` the box's ln(L rho), nearly greedy at rho = .2.
+    Without memory there is nothing to wait for and it is Algorithm 1, whose scale is a third of this one's.
+    """
+
+    name: ClassVar[str] = "history-ucb"
+    memory: float | None = None
+    estimation: float = 0.2
+    log: str = "lemma"
+    scale: float = 3.0
+    zero: bool = False
+    levels: int | None = None
+    lipschitz: float = 1.0
+    resolution: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_memory(self, self.memory)
+        check_between(self, 0, 1, estimation=self.estimation)
+        check_choice(self, ("lemma", "printed"), log=self.log)
+        check_positive(self, scale=self.scale, lipschitz=self.lipschitz, resolution=self.resolution)
+        check_bool(self, zero=self.zero)
+        check_whole(self, 1, levels=self.levels)
+
+    def composed(self, setting: Setting) -> Phased:
+        """The same policy, put together from Algorithm 2 and Algorithm 1's rule."""
+        memory = need_memory(self, self.memory, setting)
+
+        def around(scale: float, log: str | float) -> Phased:
+            inner = ActionUCB(scale=scale, zero=self.zero, levels=self.levels, resolution=self.resolution, log=log)
+            return Phased(inner, memory, self.estimation, self.lipschitz)
+
+        if memory == 0.0:
+            return around(self.scale / 3.0, "clock")
+        if self.log == "lemma":
+            return around(self.scale, "told")
+        cut, _, _ = around(self.scale, "told").plan(setting)
+        return around(self.scale, float(cut.estimation))
+
+    def plan(self, setting: Setting) -> Phases:
+        """How it cuts time."""
+        return self.composed(setting).plan(setting)[0]
+
+    def state(self, setting: Setting) -> PhasedState:
+        return self.composed(setting).state(setting)
+
+    def grid(self, setting: Setting) -> Grid | None:
+        return self.composed(setting).grid(setting)
+
+    def explain(self, state: PhasedState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
+        return self.composed(setting).explain(state, setting, t, allocation)

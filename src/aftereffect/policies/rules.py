@@ -1,0 +1,133 @@
+"""Ask, tell and skip: three generic functions that pick a policy's rule by the type of its state.
+
+A policy exists once. Its state is a NamedTuple of arrays; its rule is two (or three) functions on that state, written in
+the part of Python that numba compiles. The simulator's kernel and the agent both call the generic functions below, so
+simulation and live use cannot drift apart. A policy in plain Python has a `PlainState` and runs in the interpreter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+
+from aftereffect._compile import dispatch, kernel, uncached_kernel, without_annotations
+from aftereffect.model.curves import Floats
+
+Ask = Callable[[Any, int, Floats], None]
+Tell = Callable[[Any, int, Floats, Floats, Floats], None]
+
+
+def _skip_nothing(state: Any, t: int, allocation: Floats) -> None:
+    pass
+
+
+class Rule(NamedTuple):
+    """What a policy does with its state. Rounds count from 1.
+
+    `ask(state, t, allocation)` fills the allocation of round t. `tell(state, t, allocation, seen, reward)` takes what was
+    deployed, how often each arm was observed (0: not) and the mean reward. `skip(state, t, allocation)` takes a round
+    whose rewards are unknown.
+    """
+
+    ask: Ask
+    tell: Tell
+    skip: Ask = _skip_nothing
+
+
+_RULES: dict[type, Rule] = {}
+
+
+def register_rule(state: type, ask: Ask, tell: Tell, skip: Ask = _skip_nothing) -> None:
+    """Give a state class its rule. The functions' parameters must have the names used in `Rule`."""
+    _RULES[state] = Rule(ask, tell, skip)
+
+
+@dataclass
+class PlainState:
+    """State of a policy written in plain Python: the policy, and its own arrays, which are saved with the agent."""
+
+    policy: Any
+    arrays: dict[str, Any]
+
+
+def is_plain(state: Any) -> bool:
+    """Does a state, or one inside it, belong to a policy in plain Python?"""
+    if isinstance(state, tuple):
+        return any(is_plain(part) for part in state)
+    return not isinstance(state, np.ndarray)
+
+
+def is_foreign(state: Any) -> bool:
+    """Does a state, or one inside it, come from outside this package? Then its kernels must not be cached on disk."""
+    if not isinstance(state, tuple):
+        return False
+    ours = type(state).__module__.split(".")[0] == "aftereffect"
+    return not ours or any(is_foreign(part) for part in state)
+
+
+def bind(state: Any) -> Rule:
+    """A state's rule in the fastest form it can run in: compiled and cached, compiled, or plain Python."""
+    if isinstance(state, PlainState):
+        policy = state.policy
+        return Rule(
+            lambda state, t, allocation: policy.ask(state.arrays, t, allocation),
+            lambda state, t, allocation, seen, reward: policy.tell(state.arrays, t, allocation, seen, reward),
+            lambda state, t, allocation: policy.skip(state.arrays, t, allocation),
+        )
+    if is_plain(state):
+        return _RULES[type(state)]
+    return _foreign if is_foreign(state) else _compiled
+
+
+def ask(state: Any, t: int, allocation: Floats) -> None:
+    """Fill the allocation of round t."""
+    bind(state).ask(state, t, allocation)
+
+
+def tell(state: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
+    """Take what came back in round t."""
+    bind(state).tell(state, t, allocation, seen, reward)
+
+
+def skip(state: Any, t: int, allocation: Floats) -> None:
+    """Take a round whose rewards are unknown."""
+    bind(state).skip(state, t, allocation)
+
+
+@dispatch(ask)
+def _overload_ask(state: Any, t: Any, allocation: Any) -> Any:
+    return without_annotations(_rule_of(state).ask)
+
+
+@dispatch(tell)
+def _overload_tell(state: Any, t: Any, allocation: Any, seen: Any, reward: Any) -> Any:
+    return without_annotations(_rule_of(state).tell)
+
+
+@dispatch(skip)
+def _overload_skip(state: Any, t: Any, allocation: Any) -> Any:
+    return without_annotations(_rule_of(state).skip)
+
+
+def _rule_of(state: types.NamedTuple) -> Rule:
+    return _RULES[state.instance_class]
+
+
+def _call_ask(state: Any, t: int, allocation: Floats) -> None:
+    ask(state, t, allocation)
+
+
+def _call_tell(state: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
+    tell(state, t, allocation, seen, reward)
+
+
+def _call_skip(state: Any, t: int, allocation: Floats) -> None:
+    skip(state, t, allocation)
+
+
+_compiled = Rule(kernel(_call_ask), kernel(_call_tell), kernel(_call_skip))
+_foreign = Rule(uncached_kernel(_call_ask), uncached_kernel(_call_tell), uncached_kernel(_call_skip))

@@ -1,0 +1,96 @@
+"""Policies that do not learn: a fixed allocation, and one arm after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from aftereffect.errors import AftereffectError
+from aftereffect.model.curves import Floats
+from aftereffect.policies.base import Policy, Setting, refuse_limits, register
+from aftereffect.policies.base_arms import deploy_arm
+from aftereffect.policies.rules import register_rule
+
+
+class FixedState(NamedTuple):
+    allocation: Floats
+
+
+def ask_fixed(state: FixedState, t: int, allocation: Floats) -> None:
+    for k in range(allocation.shape[0]):
+        allocation[k] = state.allocation[k]
+
+
+def learn_nothing(state: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
+    pass
+
+
+register_rule(FixedState, ask_fixed, learn_nothing)
+
+
+@register
+@dataclass(frozen=True)
+class Fixed(Policy):
+    """The same allocation in every round (default: equal shares, within floors and caps)."""
+
+    name: ClassVar[str] = "fixed"
+    allocation: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.allocation is None:
+            return
+        if isinstance(self.allocation, (str, int, float)):
+            raise AftereffectError(f"fixed: allocation must be a list of shares, got {self.allocation!r}")
+        shares = tuple(float(p) for p in self.allocation)
+        if not shares or not all(0 <= p <= 1 for p in shares) or abs(sum(shares) - 1) > 1e-9:
+            raise AftereffectError(f"fixed: allocation must be shares in [0, 1] that sum to 1, got {list(shares)}")
+        object.__setattr__(self, "allocation", shares)
+
+    def state(self, setting: Setting) -> FixedState:
+        if self.allocation is None:
+            return FixedState(_equal_within(setting))
+        shares = np.array(self.allocation)
+        if shares.shape != (setting.arms,):
+            raise AftereffectError(f"fixed: allocation needs {setting.arms} shares, got {len(shares)}")
+        if not setting.limits.allows(shares):
+            raise AftereffectError(f"fixed: allocation {shares.tolist()} breaks the floors or caps")
+        return FixedState(shares)
+
+
+def _equal_within(setting: Setting) -> Floats:
+    """Equal shares, moved as little as needed into the floors and caps: the water level that adds up to one."""
+    low, high = 0.0, 1.0
+    for _ in range(100):
+        level = (low + high) / 2
+        if np.clip(level, setting.limits.floors, setting.limits.caps).sum() < 1:
+            low = level
+        else:
+            high = level
+    shares: Floats = np.clip(high, setting.limits.floors, setting.limits.caps)
+    return np.full(setting.arms, 1.0 / setting.arms) if setting.limits.trivial else shares / shares.sum()
+
+
+class RoundRobinState(NamedTuple):
+    unused: Floats
+
+
+def ask_round_robin(state: RoundRobinState, t: int, allocation: Floats) -> None:
+    deploy_arm(allocation, (t - 1) % allocation.shape[0])
+
+
+register_rule(RoundRobinState, ask_round_robin, learn_nothing)
+
+
+@register
+@dataclass(frozen=True)
+class RoundRobin(Policy):
+    """One arm after the other; what D-UCB with a small discount comes down to."""
+
+    name: ClassVar[str] = "round-robin"
+
+    def state(self, setting: Setting) -> RoundRobinState:
+        refuse_limits(self, setting)
+        return RoundRobinState(np.zeros(1))

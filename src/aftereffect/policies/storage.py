@@ -1,0 +1,135 @@
+"""Agents on disk: one JSON file with a schema version and a checksum, written at once or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aftereffect.errors import AftereffectError, CorruptFile
+from aftereffect.model.limits import Limits
+from aftereffect.policies.agent import Agent
+from aftereffect.policies.base import Policy, Setting, policy
+from aftereffect.policies.rules import PlainState
+
+FORMAT = "aftereffect-agent"
+SCHEMA = 1
+SCRATCH = ("work",)  # state fields that hold nothing from one call to the next
+
+
+def save_agent(agent: Agent, path: str | PathLike[str]) -> None:
+    """Write an agent: to a temporary file beside the target, flushed to disk, then renamed over it."""
+    setting = agent.setting
+    content = {
+        "policy": _write_policy(agent.policy),
+        "arms": setting.arms,
+        "horizon": setting.horizon,
+        "feedback": setting.feedback,
+        "floors": setting.limits.floors.tolist(),
+        "caps": setting.limits.caps.tolist(),
+        "names": agent.names,
+        "rounds": agent.rounds,
+        "asked": None if agent._pending is None else agent._pending.tolist(),
+        "state": {name: _numbers(array) for name, array in _arrays(agent.state)},
+    }
+    body = json.dumps(content, allow_nan=False)
+    document = {"format": FORMAT, "schema": SCHEMA, "sha256": _checksum(body), "agent": content}
+    target = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "w") as file:
+                json.dump(document, file, allow_nan=False)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise AftereffectError(f"cannot save the agent to {str(path)!r}: {error.strerror or error}") from error
+
+
+def load_agent(path: str | PathLike[str]) -> Agent:
+    """Read an agent back; it goes on exactly where it was saved.
+
+    A policy of your own must have been registered (`ae.register`) before.
+    """
+    name = str(path)
+    try:
+        text = Path(path).read_text()
+    except OSError as error:
+        raise AftereffectError(f"cannot read the agent {name!r}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise CorruptFile(f"{name!r} is not a saved agent: it is not text") from error
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise CorruptFile(f"{name!r} is truncated or not a saved agent: {error}") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise CorruptFile(f"{name!r} is not a saved agent")
+    if document.get("schema") != SCHEMA:
+        raise CorruptFile(f"{name!r} has schema {document.get('schema')!r}; this version reads schema {SCHEMA}")
+    content = document.get("agent")
+    if not isinstance(content, dict) or document.get("sha256") != _checksum(json.dumps(content)):
+        raise CorruptFile(f"{name!r} was changed after it was saved: its checksum does not fit")
+    return _restore(content)
+
+
+def _restore(content: dict[str, Any]) -> Agent:
+    limits = Limits.of(content["arms"], content["floors"], content["caps"])
+    setting = Setting(content["arms"], content["horizon"], content["feedback"], limits)
+    agent = Agent(_read_policy(content["policy"]), setting, content["names"])
+    for name, array in _arrays(agent.state):
+        array[...] = np.array(_parsed(content["state"][name]), dtype=array.dtype).reshape(array.shape)
+    agent.rounds = content["rounds"]
+    agent._pending = None if content["asked"] is None else np.array(content["asked"], dtype=np.float64)
+    return agent
+
+
+def _checksum(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def _arrays(state: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    """Every array of a state by its path, scratch left out."""
+    parts = state.arrays.items() if isinstance(state, PlainState) else state._asdict().items()
+    for name, part in parts:
+        if isinstance(part, np.ndarray):
+            if name not in SCRATCH:
+                yield prefix + name, part
+        else:
+            yield from _arrays(part, f"{prefix}{name}.")
+
+
+def _numbers(array: np.ndarray[Any, Any]) -> list[Any]:
+    """Numbers in JSON: floats print so that they read back exactly; those without a JSON form become words."""
+    flat: list[Any] = array.ravel().tolist()
+    if array.dtype == np.float64 and not np.isfinite(array).all():
+        return [v if math.isfinite(v) else str(v) for v in flat]
+    return flat
+
+
+def _parsed(flat: list[Any]) -> list[Any]:
+    return [float(v) if isinstance(v, str) else v for v in flat]
+
+
+def _write_policy(value: Policy) -> dict[str, Any]:
+    parameters = {
+        name: _write_policy(v) if isinstance(v, Policy) else list(v) if isinstance(v, tuple) else v
+        for name, v in value.parameters.items()
+    }
+    return {"name": value.name, "parameters": parameters}
+
+
+def _read_policy(content: dict[str, Any]) -> Policy:
+    parameters = {name: _read_policy(v) if isinstance(v, dict) else v for name, v in content["parameters"].items()}
+    return policy(content["name"], **parameters)

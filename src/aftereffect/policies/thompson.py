@@ -1,0 +1,71 @@
+"""Thompson sampling with Beta posteriors, as in App. C."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from aftereffect._random import Words, beta
+from aftereffect.model.curves import Floats
+from aftereffect.policies.base import Policy, Setting, refuse_limits, register
+from aftereffect.policies.base_arms import deploy_best
+from aftereffect.policies.rules import register_rule
+
+
+class ThompsonState(NamedTuple):
+    rng: Words
+    tally: Floats  # (3, arms): successes, failures, samples
+
+
+def ask(state: ThompsonState, t: int, allocation: Floats) -> None:
+    tally = state.tally
+    for k in range(allocation.shape[0]):
+        tally[2, k] = beta(state.rng, tally[0, k] + 1.0, tally[1, k] + 1.0)
+    deploy_best(tally[2], allocation, state.rng)
+
+
+def tell(state: ThompsonState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
+    tally = state.tally
+    for k in range(allocation.shape[0]):
+        tally[0, k] += seen[k] * reward[k]
+        tally[1, k] += seen[k] * (1.0 - reward[k])
+
+
+register_rule(ThompsonState, ask, tell)
+
+
+@register
+@dataclass(frozen=True)
+class Thompson(Policy):
+    """Thompson sampling over base arms: the best of one draw from each Beta(S + 1, F + 1).
+
+    A reward r between 0 and 1 counts as r of a success and 1 - r of a failure.
+    """
+
+    name: ClassVar[str] = "thompson"
+
+    def state(self, setting: Setting) -> ThompsonState:
+        refuse_limits(self, setting)
+        return ThompsonState(setting.rng.copy(), np.zeros((3, setting.arms)))
+
+    def explain(self, state: ThompsonState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
+        wins, losses, samples = state.tally
+        chosen = int(np.argmax(allocation))
+        others = [k for k in range(setting.arms) if k != chosen]
+        total = wins + losses + 2.0
+        mean = (wins + 1.0) / total
+        return {
+            "chosen_arm": chosen,
+            "arms": [
+                {
+                    "estimate": float(mean[k]),
+                    "radius": float(np.sqrt(mean[k] * (1 - mean[k]) / (total[k] + 1))),
+                    "sample": float(samples[k]),
+                    "observations": float(wins[k] + losses[k]),
+                }
+                for k in range(setting.arms)
+            ],
+            "runner_up": max(others, key=lambda k: samples[k]) if others else None,
+        }

@@ -1,0 +1,64 @@
+"""UCB1 (Auer, Cesa-Bianchi and Fischer 2002), of the mean-converging family that App. C shows to fail here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from aftereffect._random import Words
+from aftereffect.model.curves import Floats
+from aftereffect.policies.base import Policy, Setting, check_positive, refuse_limits, register
+from aftereffect.policies.base_arms import deploy_best, explain_arms
+from aftereffect.policies.rules import register_rule
+
+
+class UCB1State(NamedTuple):
+    rng: Words
+    scale: Floats
+    tally: Floats  # (3, arms): observations, reward sums, indices
+
+
+def ask(state: UCB1State, t: int, allocation: Floats) -> None:
+    tally = state.tally
+    arms = allocation.shape[0]
+    total = 0.0
+    for k in range(arms):
+        total += tally[0, k]
+    spread = state.scale[0] * math.sqrt(2.0 * math.log(max(1.0, total)))
+    for k in range(arms):
+        n = tally[0, k]
+        tally[2, k] = tally[1, k] / n + spread / math.sqrt(n) if n > 0.0 else math.inf
+    deploy_best(tally[2], allocation, state.rng)
+
+
+def tell(state: UCB1State, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
+    tally = state.tally
+    for k in range(allocation.shape[0]):
+        tally[0, k] += seen[k]
+        tally[1, k] += seen[k] * reward[k]
+
+
+register_rule(UCB1State, ask, tell)
+
+
+@register
+@dataclass(frozen=True)
+class UCB1(Policy):
+    """UCB1 over base arms: mean + scale sqrt(2 ln n / n_k), n all observations so far."""
+
+    name: ClassVar[str] = "ucb1"
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive(self, scale=self.scale)
+
+    def state(self, setting: Setting) -> UCB1State:
+        refuse_limits(self, setting)
+        return UCB1State(setting.rng.copy(), np.array([self.scale]), np.zeros((3, setting.arms)))
+
+    def explain(self, state: UCB1State, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
+        counts, sums, index = state.tally
+        return explain_arms(index, sums / np.maximum(counts, 1e-300), counts, allocation)

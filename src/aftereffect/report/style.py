@@ -1,0 +1,50 @@
+"""One colour and marker per policy throughout, safe for the colour-blind (Okabe and Ito's palette)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Look(NamedTuple):
+    """How a policy is drawn."""
+
+    colour: str
+    marker: str
+    line: str = "-"
+
+
+_LOOKS = {
+    "history-ucb": Look("#0072B2", "o"),
+    "action-ucb": Look("#0072B2", "s"),
+    "one-arm-ucb": Look("#56B4E9", "s"),
+    "phased": Look("#56B4E9", "o"),
+    "d-ucb": Look("#D55E00", "v"),
+    "sw-ucb": Look("#E69F00", "^"),
+    "exp3": Look("#009E73", "D"),
+    "meta-exp3": Look("#CC79A7", "P"),
+    "cucb": Look("#000000", "X"),
+    "ucb1": Look("#8C6D1F", "<"),
+    "thompson": Look("#7A4FA3", ">"),
+    "lipschitz-ucb": Look("#5F6B6D", "p"),
+    "lipschitz-elimination": Look("#5F6B6D", "h"),
+    "fixed": Look("#999999", "_"),
+    "round-robin": Look("#999999", "|"),
+}
+_OTHERS = ("#332288", "#117733", "#882255", "#44AA99", "#AA4499")
+_VARIANTS = ("-", "--", ":", "-.")
+
+
+def looks(keys: list[str]) -> dict[str, Look]:
+    """A look for each policy key; variants of one policy share colour and marker and differ in their line."""
+    found: dict[str, Look] = {}
+    variants: dict[str, int] = {}
+    strangers: list[str] = []
+    for key in keys:
+        name = key.partition(":")[0]
+        if name not in _LOOKS and name not in strangers:
+            strangers.append(name)
+        base = _LOOKS.get(name) or Look(_OTHERS[strangers.index(name) % len(_OTHERS)], "*")
+        nth = variants.get(name, 0)
+        variants[name] = nth + 1
+        found[key] = base._replace(line=_VARIANTS[nth % len(_VARIANTS)])
+    return found

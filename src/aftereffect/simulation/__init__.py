@@ -1,0 +1,1 @@
+"""Simulation: the compiled loop, runs, results."""

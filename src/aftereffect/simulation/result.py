@@ -1,0 +1,183 @@
+"""What a simulation gives: one policy's `Result`, several policies' `Comparison`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.model.curves import Floats
+from aftereffect.model.world import Ints
+from aftereffect.oracle.best_fixed import BestFixed
+
+if TYPE_CHECKING:
+    import polars
+
+
+class Interval(NamedTuple):
+    """A mean with its confidence interval."""
+
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+class Trace(NamedTuple):
+    """Every round of every run, each (runs, horizon, arms)."""
+
+    allocation: Floats
+    impact: Floats
+    seen: Floats
+    reward: Floats
+
+
+def mean_interval(values: Floats, instances: int, level: float = 0.95) -> Interval:
+    """Mean over runs with a Student interval, per checkpoint.
+
+    Runs on one instance share its problem, so with several instances it is their means that count as independent.
+    """
+    from scipy.special import stdtrit
+
+    if not 0 < level < 1:
+        raise AftereffectError(f"level must lie between 0 and 1, got {level!r}")
+    independent = values.reshape(instances, -1, values.shape[-1]).mean(axis=1) if instances > 1 else values
+    mean, n = independent.mean(axis=0), len(independent)
+    if n < 2:
+        return Interval(mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf))
+    half = stdtrit(n - 1, 0.5 + level / 2) * independent.std(axis=0, ddof=1) / np.sqrt(n)
+    return Interval(mean, mean - half, mean + half)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """One policy's runs. Curves are (instances * runs, checkpoints), the runs of one instance next to each other.
+
+    `regret` is pseudo-regret (3); `realised_regret` uses the rewards drawn; `grid_regret` compares with the best allocation of
+    the policy's own grid (None without one); `utility` is the expected utility summed up. `impact` and `allocation` are
+    those of the last round.
+    """
+
+    policy: str
+    problem: str
+    rounds: Ints
+    regret: Floats
+    realised_regret: Floats
+    grid_regret: Floats | None
+    utility: Floats
+    impact: Floats
+    allocation: Floats
+    instances: int
+    runs: int
+    best: tuple[BestFixed, ...]
+    names: tuple[str, ...]
+    trace: Trace | None = None
+
+    @property
+    def horizon(self) -> int:
+        """Rounds simulated."""
+        return int(self.rounds[-1])
+
+    @property
+    def mean(self) -> Floats:
+        """Mean regret at each checkpoint."""
+        return np.asarray(self.regret.mean(axis=0))
+
+    @property
+    def std(self) -> Floats:
+        """Standard deviation of the regret over runs at each checkpoint (0 for a single run)."""
+        return self.regret.std(axis=0, ddof=1) if len(self.regret) > 1 else np.zeros(len(self.rounds))
+
+    def quantiles(self, *q: float) -> Floats:
+        """Quantiles of the regret over runs, (len(q), checkpoints)."""
+        if not q or not all(0 <= v <= 1 for v in q):
+            raise AftereffectError(f"quantiles must lie in [0, 1], got {list(q)}")
+        return np.quantile(self.regret, q, axis=0)
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Mean regret with its confidence interval."""
+        return mean_interval(self.regret, self.instances, level)
+
+    def to_frame(self) -> polars.DataFrame:
+        """A tidy table, one row per run and checkpoint."""
+        import polars
+
+        total, points = self.regret.shape
+        columns: dict[str, Any] = {
+            "problem": [self.problem] * (total * points),
+            "policy": [self.policy] * (total * points),
+            "instance": np.repeat(np.arange(total) // self.runs, points),
+            "run": np.repeat(np.arange(total) % self.runs, points),
+            "round": np.tile(self.rounds, total),
+            "regret": self.regret.ravel(),
+            "realised_regret": self.realised_regret.ravel(),
+            "grid_regret": [None] * (total * points) if self.grid_regret is None else self.grid_regret.ravel(),
+            "utility": self.utility.ravel(),
+        }
+        return polars.DataFrame(columns, schema_overrides={"grid_regret": polars.Float64})
+
+    def __repr__(self) -> str:
+        low, middle, high = self.quantiles(0.1, 0.5, 0.9)[:, -1]
+        shares = ", ".join(f"{n} {p:.3f}" for n, p in zip(self.names, self.allocation.mean(axis=0), strict=True))
+        per_round = self.mean[-1] / self.horizon
+        return (
+            f"Result: {self.policy} on {self.problem}, {_times(self)}, {self.horizon:,} rounds\n"
+            f"  regret {self.mean[-1]:,.1f} (sd {self.std[-1]:,.1f}; 10/50/90 percent {low:,.1f} / {middle:,.1f} / {high:,.1f})\n"
+            f"  {per_round:.5f} a round of {np.mean([b.utility for b in self.best]):.4f} that the best fixed allocation earns\n"
+            f"  last allocation, mean over runs: {shares}"
+        )
+
+
+def _times(result: Result) -> str:
+    runs = f"{result.runs} run{'s' if result.runs > 1 else ''}"
+    return runs if result.instances == 1 else f"{result.instances} instances x {runs}"
+
+
+class Comparison(Mapping[str, Result]):
+    """Several policies' results on the same random numbers, by the policies' keys."""
+
+    def __init__(self, results: list[Result]) -> None:
+        self._results = {r.policy: r for r in results}
+
+    def __getitem__(self, key: str) -> Result:
+        if key not in self._results:
+            raise UnknownName("policy in this comparison:", str(key), self._results)
+        return self._results[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._results
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    @property
+    def rounds(self) -> Ints:
+        """Checkpoints, the same for all."""
+        return next(iter(self._results.values())).rounds
+
+    def difference(self, policy: str, baseline: str, level: float = 0.95) -> Interval:
+        """Regret of a policy minus a baseline's, run by run on the same random numbers, with its confidence interval."""
+        first, second = self[policy], self[baseline]
+        return mean_interval(first.regret - second.regret, first.instances, level)
+
+    def to_frame(self) -> polars.DataFrame:
+        """A tidy table, one row per policy, run and checkpoint."""
+        import polars
+
+        return polars.concat([r.to_frame() for r in self._results.values()])
+
+    def __repr__(self) -> str:
+        first = next(iter(self._results.values()))
+        width = max(len(name) for name in self._results)
+        head = f"Comparison on {first.problem}, {_times(first)}, {first.horizon:,} rounds (same random numbers)"
+        lines = [head, f"  {'policy':<{width}}  {'regret':>12}  {'95 percent interval':>25}  {'sd':>10}"]
+        for name, result in sorted(self._results.items(), key=lambda item: item[1].mean[-1]):
+            mean, low, high = (v[-1] for v in result.interval())
+            span = f"{low:,.1f} to {high:,.1f}" if np.isfinite(low) else "one run only"
+            lines.append(f"  {name:<{width}}  {mean:>12,.1f}  {span:>25}  {result.std[-1]:>10,.1f}")
+        return "\n".join(lines)

@@ -1,0 +1,260 @@
+"""`simulate`: policies on problems, many runs, common random numbers, threads."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from aftereffect._random import POLICY, WORLD, stream
+from aftereffect.errors import AftereffectError
+from aftereffect.model.catalog import Family
+from aftereffect.model.curves import Floats
+from aftereffect.model.problem import Problem
+from aftereffect.model.world import VALUE, Ints
+from aftereffect.oracle.best_fixed import BestFixed, best_fixed, fixed_utilities
+from aftereffect.policies.base import Policy, Setting
+from aftereffect.simulation.kernel import buffers, run
+from aftereffect.simulation.result import Comparison, Result, Trace
+
+CHUNK = 1 << 20  # rounds between two looks at the stop flag
+TRACE_LIMIT = 200_000_000  # numbers a trace may hold
+
+Progress = Callable[[str, int], None]
+"""Called with a policy's key and the rounds just finished, from any thread."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A problem with what every policy's runs on it need."""
+
+    problem: Problem
+    best: BestFixed
+    benchmark: Floats  # what the best fixed allocation has earned at each checkpoint
+
+    @classmethod
+    def of(cls, problem: Problem, rounds: Ints) -> Instance:
+        best = best_fixed(problem, int(rounds[-1]))
+        return cls(problem, best, fixed_utilities(problem, best, rounds))
+
+
+def setting_for(problem: Problem, horizon: int, rng: Any) -> Setting:
+    """What a policy is told about a problem: everything but the responses."""
+    return Setting(problem.arms, horizon, problem.feedback, problem.limits, problem.memory, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One finished run."""
+
+    sums: Floats  # (checkpoints, 2): expected and realised utility so far
+    impact: Floats
+    allocation: Floats
+    trace: Floats
+
+
+def run_once(
+    problem: Problem,
+    policy: Policy,
+    rounds: Ints,
+    seed: int,
+    instance: int = 0,
+    number: int = 0,
+    trace: bool = False,
+    progress: Callable[[int], None] | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Run:
+    """One run of one policy: a function of the seed, the instance's and the run's number, and nothing else."""
+    horizon = int(rounds[-1])
+    world = problem.start(stream(seed, instance, number, WORLD))
+    state = policy.state(setting_for(problem, horizon, stream(seed, instance, number, POLICY)))
+    room, totals, sums = buffers(problem.arms), np.zeros(3), np.zeros((len(rounds), 2))
+    kept = np.zeros((horizon if trace else 0, 4, problem.arms))
+    for start in range(1, horizon + 1, CHUNK):
+        if stopped():
+            raise KeyboardInterrupt
+        stop = min(start + CHUNK, horizon + 1)
+        run(world, state, start, stop, rounds, room, totals, sums, kept)
+        if progress is not None:
+            progress(stop - start)
+    impact = problem.impact_after_g(world.impact[:, VALUE])
+    if trace:
+        kept[:, 1] = problem.impact_after_g(kept[:, 1])
+    return Run(sums, impact, room[0].copy(), kept)
+
+
+def checkpoint_rounds(horizon: int, checkpoints: int | Sequence[int] | npt.NDArray[Any]) -> Ints:
+    """The rounds at which results are kept: a number of equal steps, or given ones; the last is the horizon."""
+    if isinstance(checkpoints, (int, np.integer)) and not isinstance(checkpoints, bool):
+        if checkpoints < 1:
+            raise AftereffectError(f"checkpoints must be at least 1, got {checkpoints}")
+        count = min(int(checkpoints), horizon)
+        return np.unique(np.ceil(np.arange(1, count + 1) * (horizon / count)).astype(np.int64).clip(1, horizon))
+    given = np.asarray(checkpoints)
+    if given.ndim != 1 or len(given) == 0 or not np.issubdtype(given.dtype, np.integer):
+        raise AftereffectError(f"checkpoints must be a whole number or a list of rounds, got {checkpoints!r}")
+    if given.min() < 1 or given.max() > horizon:
+        raise AftereffectError(f"checkpoints must lie in 1..{horizon}, got {given.min()}..{given.max()}")
+    return np.unique(np.append(given, horizon)).astype(np.int64)
+
+
+def _check_count(name: str, value: Any, least: int = 1) -> int:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise AftereffectError(f"{name} must be a whole number from {least}, got {value!r}")
+    return int(value)
+
+
+@overload
+def simulate(
+    problem: Problem | Family,
+    policy: Policy,
+    horizon: int,
+    runs: int = ...,
+    instances: int | None = ...,
+    seed: int = ...,
+    checkpoints: int | Sequence[int] = ...,
+    threads: int | None = ...,
+    *,
+    trace: bool = ...,
+    progress: Progress | None = ...,
+) -> Result: ...
+@overload
+def simulate(
+    problem: Problem | Family,
+    policy: Sequence[Policy],
+    horizon: int,
+    runs: int = ...,
+    instances: int | None = ...,
+    seed: int = ...,
+    checkpoints: int | Sequence[int] = ...,
+    threads: int | None = ...,
+    *,
+    trace: bool = ...,
+    progress: Progress | None = ...,
+) -> Comparison: ...
+def simulate(
+    problem: Problem | Family,
+    policy: Policy | Sequence[Policy],
+    horizon: int,
+    runs: int = 10,
+    instances: int | None = None,
+    seed: int = 0,
+    checkpoints: int | Sequence[int] = 50,
+    threads: int | None = None,
+    *,
+    trace: bool = False,
+    progress: Progress | None = None,
+) -> Result | Comparison:
+    """Run a policy, or several on the same random numbers, on a problem or on instances of a family.
+
+    Results depend on the seed alone, not on the number of `threads` (default: all cores). Memory does not grow with the
+    horizon, unless a full `trace` is asked for. One policy gives a `Result`, a list gives a `Comparison`.
+    """
+    policies = [policy] if isinstance(policy, Policy) else list(policy)
+    if not policies or not all(isinstance(p, Policy) for p in policies):
+        raise AftereffectError(f"policy must be a Policy or a list of them, got {policy!r}")
+    keys = [p.key for p in policies]
+    twice = next((k for k in keys if keys.count(k) > 1), None)
+    if twice is not None:
+        raise AftereffectError(f"policy {twice!r} is given twice")
+    horizon, runs, seed = _check_count("horizon", horizon), _check_count("runs", runs), _check_count("seed", seed, 0)
+    rounds = checkpoint_rounds(horizon, checkpoints)
+    drawn = draw_instances(problem, instances, seed)
+    if trace and 4 * horizon * runs * len(drawn) * drawn[0].arms > TRACE_LIMIT:
+        raise AftereffectError(f"a full trace of {horizon * runs * len(drawn):,} rounds is too large; use fewer runs")
+    workers = _check_count("threads", threads) if threads is not None else os.cpu_count() or 1
+    prepared = [Instance.of(p, rounds) for p in drawn]
+    for p in policies:  # a policy that cannot start here says so before anything runs
+        p.state(setting_for(drawn[0], horizon, stream(seed, 0, 0, POLICY)))
+    finished = _run_all(prepared, policies, rounds, seed, runs, workers, trace, progress)
+    results = [
+        gather(p, prepared, rounds, runs, [finished[p.key, i, r] for i in range(len(prepared)) for r in range(runs)])
+        for p in policies
+    ]
+    return results[0] if isinstance(policy, Policy) else Comparison(results)
+
+
+def draw_instances(problem: Problem | Family, instances: int | None, seed: int) -> list[Problem]:
+    """The problems to run on: the one given, or a family's draws (default: one)."""
+    if isinstance(problem, Problem):
+        if instances not in (None, 1):
+            raise AftereffectError(f"instances needs a family to draw from; a problem is one instance, got {instances}")
+        return [problem]
+    if isinstance(problem, Family):
+        count = 1 if instances is None else _check_count("instances", instances)
+        return [problem.draw(np.random.SeedSequence(seed, spawn_key=(i,))) for i in range(count)]
+    raise AftereffectError(f"simulate takes a problem or a family, got {problem!r}")
+
+
+def _run_all(
+    prepared: list[Instance],
+    policies: list[Policy],
+    rounds: Ints,
+    seed: int,
+    runs: int,
+    workers: int,
+    trace: bool,
+    progress: Progress | None,
+) -> dict[tuple[str, int, int], Run]:
+    stop = threading.Event()
+
+    def one(policy: Policy, instance: int, number: int) -> Run:
+        report = None if progress is None else lambda done: progress(policy.key, done)
+        problem = prepared[instance].problem
+        return run_once(problem, policy, rounds, seed, instance, number, trace, report, stop.is_set)
+
+    work = [(p, i, r) for p in policies for i in range(len(prepared)) for r in range(runs)]
+    if workers == 1:
+        return {(p.key, i, r): one(p, i, r) for p, i, r in work}
+    with ThreadPoolExecutor(workers) as pool:
+        futures = {pool.submit(one, p, i, r): (p.key, i, r) for p, i, r in work}
+        try:
+            return {futures[f]: f.result() for f in as_completed(futures)}
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def gather(policy: Policy, prepared: list[Instance], rounds: Ints, runs: int, finished: list[Run]) -> Result:
+    """One policy's runs, instance by instance, as a result."""
+    sums = np.stack([f.sums for f in finished])
+    benchmark = np.repeat(np.stack([p.benchmark for p in prepared]), runs, axis=0)
+    regret = benchmark - sums[:, :, 0]
+    losses = [_grid_loss(policy, p, int(rounds[-1])) for p in prepared]
+    grid_loss = None if any(loss is None for loss in losses) else np.repeat(np.array(losses, dtype=np.float64), runs)
+    problem = prepared[0].problem
+    trace = None
+    if finished[0].trace.shape[0]:
+        stacked = np.stack([f.trace for f in finished])
+        trace = Trace(*(stacked[:, :, part] for part in range(4)))
+    return Result(
+        policy=policy.key,
+        problem=problem.label,
+        rounds=rounds,
+        regret=regret,
+        realised_regret=benchmark - sums[:, :, 1],
+        grid_regret=None if grid_loss is None else regret - grid_loss[:, None] * rounds,
+        utility=sums[:, :, 0],
+        impact=np.stack([f.impact for f in finished]),
+        allocation=np.stack([f.allocation for f in finished]),
+        instances=len(prepared),
+        runs=runs,
+        best=tuple(p.best for p in prepared),
+        names=tuple(problem.names or (f"arm {k}" for k in range(problem.arms))),
+        trace=trace,
+    )
+
+
+def _grid_loss(policy: Policy, prepared: Instance, horizon: int) -> float | None:
+    """What the best allocation of the policy's grid loses a round against the best of all: the discretisation error."""
+    grid = policy.grid(setting_for(prepared.problem, horizon, stream(0, 0, 0, POLICY)))
+    if grid is None:
+        return None
+    return prepared.best.utility - prepared.best.on_grid(grid.levels, grid.low, grid.high)

@@ -1,0 +1,1 @@
+"""Tuning, and later bounds: the paper's theory as functions."""
