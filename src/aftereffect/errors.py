@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 
 
@@ -15,9 +16,31 @@ class UnknownName(AftereffectError):
 
     def __init__(self, kind: str, name: str, allowed: Iterable[str]) -> None:
         names = sorted(allowed)
-        near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         super().__init__(f"unknown {kind} {name!r}{hint} (allowed: {', '.join(names) or 'none'})")
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise the user's mistake when the condition does not hold."""
+    if not condition:
+        raise AftereffectError(message)
+
+
+def require_numbers(owner: str, **values: object) -> None:
+    """Refuse what is not a finite number."""
+    for name, value in values.items():
+        number = isinstance(value, (int, float)) or type(value).__module__ == "numpy"
+        if isinstance(value, bool) or not number or not math.isfinite(value):  # type: ignore[arg-type]
+            raise AftereffectError(f"{owner}: {name} must be a finite number, got {value!r}")
+
+
+def numbers(what: str, values: object) -> tuple[float, ...]:
+    """A list of numbers, or the user's mistake."""
+    try:
+        return tuple(float(v) for v in values)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise AftereffectError(f"{what} must be a list of numbers, got {values!r}") from None
 
 
 class MissingParameter(AftereffectError):
@@ -30,3 +53,7 @@ class WrongTell(AftereffectError):
 
 class CorruptFile(AftereffectError):
     """A saved agent that is truncated, edited or from another version."""
+
+
+class AftereffectWarning(UserWarning):
+    """Something was done differently from what was asked, for a reason that is said."""

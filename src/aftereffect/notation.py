@@ -43,20 +43,25 @@ def _parameters(text: str, whole: str) -> dict[str, Any]:
     return found
 
 
+_CLOSING = {"(": ")", "[": "]"}
+_DEEPEST = 20  # brackets in brackets; nothing sensible comes near
+
+
 def _split(text: str, whole: str) -> list[str]:
     """Cut at the commas that are not inside brackets."""
-    parts, depth, start = [], 0, 0
+    parts, awaited, start = [], [], 0
     for i, character in enumerate(text):
-        if character in "([":
-            depth += 1
-        elif character in ")]":
-            depth -= 1
-            if depth < 0:
+        if character in _CLOSING:
+            awaited.append(_CLOSING[character])
+            if len(awaited) > _DEEPEST:
+                raise AftereffectError(f"brackets are nested more than {_DEEPEST} deep in {whole[:60]!r}..")
+        elif character in _CLOSING.values():
+            if not awaited or awaited.pop() != character:
                 raise AftereffectError(f"a bracket closes that was not opened in {whole!r}")
-        elif character == "," and depth == 0:
+        elif character == "," and not awaited:
             parts.append(text[start:i])
             start = i + 1
-    if depth:
+    if awaited:
         raise AftereffectError(f"a bracket is not closed in {whole!r}")
     return [*parts, text[start:]]
 
@@ -65,6 +70,8 @@ _WORDS: dict[str, Any] = {"true": True, "false": False, "none": None}
 
 
 def _value(text: str, whole: str) -> Any:
+    if not text:
+        raise AftereffectError(f"a value is missing between commas in {whole!r}")
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if text.startswith("[") and text.endswith("]"):

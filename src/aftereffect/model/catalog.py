@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.errors import AftereffectError, UnknownName, require, require_numbers
 from aftereffect.model.feedback import Driver, Feedback, Noise
 from aftereffect.model.impacts import (
     Discounted,
@@ -39,7 +39,6 @@ from aftereffect.model.responses import (
     Table,
     Tabulated,
     Tent,
-    require,
 )
 from aftereffect.notation import Named, parse
 
@@ -114,6 +113,7 @@ def _loan(random: np.random.Generator, arms: int) -> list[Response]:
 @register_problem("tent", arms=range(2, 3))
 def _tent(random: np.random.Generator, arms: int, eps: float = 0.2) -> list[Response]:
     """Example 1: two arms whose best split is (1 - eps, eps); what ignores its own impact loses eps/2 a round."""
+    require_numbers("tent", eps=eps)
     require(0 < eps < 0.5, f"tent: eps must lie between 0 and 0.5, got {eps}")
     return [Tent(1 - eps, 1.0, 1.0), Tent(eps, 0.5, 0.5)]
 
@@ -202,6 +202,7 @@ DEFAULT_MEMORY = 0.4  # what we take where the paper leaves it open
 
 def family(
     name: str,
+    /,
     arms: int | None = None,
     memory: float | None = None,
     *,
@@ -279,6 +280,8 @@ def _thing(key: str, value: Any) -> Any:
     """Impacts, g and noise by name; everything else as it is."""
     if isinstance(value, list):
         return [_thing(key, v) for v in value]
+    if key == "noise" and value is None:
+        return "none"  # the notation reads the word as None
     kinds: Mapping[str, Callable[..., Any]] | None = {"impact": _IMPACTS, "g": _MONOTONE}.get(key)
     if kinds is None:
         if isinstance(value, Named):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from aftereffect.errors import UnknownName
-from aftereffect.model.responses import require
+from aftereffect.errors import UnknownName, require, require_numbers
 
 Feedback = Literal["independent", "one", "split"]
 """`independent`: each arm is activated with probability its share, on its own (the paper). `one`: a single arm is
@@ -43,6 +42,7 @@ class Noise:
     def __post_init__(self) -> None:
         if self.kind not in ("bernoulli", "beta", "none"):
             raise UnknownName("noise", str(self.kind), ("bernoulli", "beta", "none"))
+        require_numbers("noise", concentration=self.concentration)
         require(0 < self.concentration < 1e12, f"beta noise: concentration must be above 0, got {self.concentration}")
 
     @property

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from aftereffect.errors import numbers, require, require_numbers
 from aftereffect.model.curves import Curve, Floats, polyline, tabulate
-from aftereffect.model.responses import require
 
 
 class Monotone(ABC):
@@ -40,6 +40,7 @@ class Power(Monotone):
     exponent: float
 
     def __post_init__(self) -> None:
+        require_numbers("power", exponent=self.exponent)
         require(0 < self.exponent < math.inf, f"power: exponent must be above 0, got {self.exponent}")
 
     def __call__(self, x: npt.ArrayLike) -> Floats:
@@ -59,6 +60,7 @@ class Logistic(Monotone):
     midpoint: float = 0.5
 
     def __post_init__(self) -> None:
+        require_numbers("logistic", steepness=self.steepness, midpoint=self.midpoint)
         require(0 < self.steepness <= 500, f"logistic: steepness must lie in (0, 500], got {self.steepness}")
         require(0 <= self.midpoint <= 1, f"logistic: midpoint must lie in [0, 1], got {self.midpoint}")
 
@@ -88,8 +90,8 @@ class MonotoneTable(Monotone):
     y: Sequence[float]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "x", tuple(map(float, self.x)))
-        object.__setattr__(self, "y", tuple(map(float, self.y)))
+        object.__setattr__(self, "x", numbers("g: x", self.x))
+        object.__setattr__(self, "y", numbers("g: y", self.y))
         steps = np.diff(self._curve.y)
         require(bool(np.all(steps >= 0) or np.all(steps <= 0)), f"g must be monotone, got y = {list(self.y)}")
 
@@ -159,6 +161,7 @@ class Impact(ABC):
 
 
 def _check_memory(kind: str, memory: float) -> None:
+    require_numbers(kind, memory=memory)
     require(0 <= memory < 1, f"{kind}: memory must lie in [0, 1), got {memory}")
 
 
@@ -168,6 +171,7 @@ def memory_of(half_life: float) -> float:
     >>> round(memory_of(1.0), 3)
     0.5
     """
+    require_numbers("impact", half_life=half_life)
     require(half_life > 0, f"half_life must be above 0 rounds, got {half_life}")
     return float(0.5 ** (1.0 / half_life))
 
@@ -221,6 +225,7 @@ class Smoothed(Impact):
 
     def __post_init__(self) -> None:
         _check_memory("smoothed", self.memory)
+        require_numbers("smoothed", start=self.start)
         require(0 <= self.start <= 1, f"smoothed: start must lie in [0, 1], got {self.start}")
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, numbers
 from aftereffect.model.curves import Floats
 
 _SLACK = 1e-9  # floors of .1 and .2 must land on levels 1 and 2 of 10 although they are not exact in binary
@@ -65,13 +65,13 @@ class Limits:
 
 
 def _spread(what: str, arms: int, default: float, value: Sequence[float] | float | None) -> Floats:
-    result = (
-        np.array(np.broadcast_to(default if value is None else np.asarray(value, dtype=np.float64), (arms,)))
-        if value is None or np.ndim(value) == 0
-        else np.asarray(value, dtype=np.float64)
-    )
-    if result.shape != (arms,):
-        raise AftereffectError(f"{what}: one number or one for each of {arms} arms, got {result.tolist()}")
+    """One limit per arm, from one for all or one each."""
+    if value is None:
+        return np.full(arms, default)
+    given = numbers(what, [value] * arms if np.ndim(value) == 0 else value)
+    if len(given) != arms:
+        raise AftereffectError(f"{what}: one number or one for each of {arms} arms, got {list(given)}")
+    result = np.array(given)
     if not np.all((result >= 0) & (result <= 1)):
-        raise AftereffectError(f"{what} must lie in [0, 1], got {result.tolist()}")
+        raise AftereffectError(f"{what} must lie in [0, 1], got {list(given)}")
     return result

@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect._random import Words, next_word
-from aftereffect.errors import AftereffectError
+from aftereffect._random import Words
+from aftereffect.errors import AftereffectError, require
 from aftereffect.model.curves import Curve, Floats, pack
 from aftereffect.model.feedback import (
-    INDEPENDENT,
-    ONE,
-    SPLIT,
     Driver,
     Feedback,
     Noise,
@@ -26,8 +23,8 @@ from aftereffect.model.feedback import (
 )
 from aftereffect.model.impacts import Impact, Instant, OwnImpact
 from aftereffect.model.limits import Limits
-from aftereffect.model.responses import Response, as_response, require
-from aftereffect.model.world import Ints, World, advance_kernel, draw_reward, unit
+from aftereffect.model.responses import Response, as_response
+from aftereffect.model.world import VALUE, Ints, World, advance
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,53 +157,28 @@ class Problem:
 class OwnWorld:
     """The slow path: a world in which at least one arm's impact is the user's own Python.
 
-    Round by round it draws exactly what the compiled world draws.
+    Its rounds run through the same code as a compiled world's, in the interpreter, so it draws exactly the same.
     """
 
     def __init__(self, problem: Problem, world: World) -> None:
-        self.problem = problem
-        self.world = world
-        self.impact = world.impact
+        self.impacts = problem.impacts
+        self.compiled = world
         self.states: list[Any] = [i.start if isinstance(i, OwnImpact) else None for i in problem.impacts]
 
-    def _advance(self, k: int, t: int, share: float) -> float:
-        impact, world = self.problem.impacts[k], self.world
-        if isinstance(impact, OwnImpact):
-            if_active = float(impact.step(self.states[k], 1.0)[1])
-            self.states[k], value = impact.step(self.states[k], share)
-            if not 0.0 <= float(value) <= 1.0:
-                raise AftereffectError(f"own impact of arm {k}: must lie in [0, 1], got {value} in round {t}")
-            self.impact[k, 0] = value
-            return if_active
-        result: float = advance_kernel(world.impact, world.window, world.ring, k, t, share)
-        return result
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.compiled, name)
 
-    def step(self, t: int, allocation: Floats, seen: Floats, reward: Floats) -> tuple[float, float]:
-        """One round; the same as the compiled step, draw for draw."""
-        world, code = self.world, feedback_code(self.problem.feedback)
-        realised_drive = self.problem.driver == "realised" and code != SPLIT
-        drawn, expected, realised = -1, 0.0, 0.0
-        if code == ONE:
-            mark = unit(next_word(world.rng))
-            for k, share in enumerate(allocation):
-                if share > 0.0 and mark >= 0.0:
-                    drawn = k
-                    mark -= share
-        for k, share in enumerate(allocation):
-            active = bool(share > 0.0)
-            if code == INDEPENDENT:
-                active = unit(next_word(world.rng)) < share
-            elif code == ONE:
-                active = k == drawn
-            word = next_word(world.rng)
-            if_active = self._advance(k, t, float(active) if realised_drive else float(share))
-            at = if_active if realised_drive else self.impact[k, 0]
-            mean = float(self.problem.curves[k](at))
-            expected += share * mean
-            got = draw_reward(world, word, mean) if active else 0.0
-            seen[k], reward[k] = float(active), got
-            realised += share * got if code == SPLIT else got
-        return expected, realised
+    def advance(self, k: int, t: int, share: float) -> float:
+        """Let arm k's impact take in a share; gives what the impact would be had the share been one."""
+        impact = self.impacts[k]
+        if not isinstance(impact, OwnImpact):
+            return advance(self.compiled, k, t, share)
+        _, if_active = impact.step(self.states[k], 1.0)
+        self.states[k], value = impact.step(self.states[k], share)
+        if not 0.0 <= float(value) <= 1.0:
+            raise AftereffectError(f"own impact of arm {k}: must lie in [0, 1], got {value} in round {t}")
+        self.compiled.impact[k, VALUE] = value
+        return float(if_active)
 
 
 def check_names(names: Sequence[str], arms: int) -> tuple[str, ...]:

@@ -11,14 +11,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, numbers, require, require_numbers
 from aftereffect.model.curves import Curve, Floats, polyline, tabulate
-
-
-def require(condition: bool, message: str) -> None:
-    """Raise the user's mistake when the condition does not hold."""
-    if not condition:
-        raise AftereffectError(message)
 
 
 class Response(ABC):
@@ -50,7 +44,7 @@ class Gaussian(Response):
     variance: float = 0.5
 
     def __post_init__(self) -> None:
-        require(math.isfinite(self.center), f"gaussian: center must be a finite number, got {self.center}")
+        require_numbers("gaussian", center=self.center, variance=self.variance)
         require(self.variance > 0, f"gaussian: variance must be above 0, got {self.variance}")
 
     @cached_property
@@ -72,6 +66,7 @@ class LinearDecline(Response):
     low: float
 
     def __post_init__(self) -> None:
+        require_numbers("decline", high=self.high, low=self.low)
         require(0 <= self.low <= self.high <= 1, f"decline needs 0 <= low <= high <= 1, got {self.low} and {self.high}")
 
     @cached_property
@@ -88,6 +83,7 @@ class SaturatingRise(Response):
     speed: float
 
     def __post_init__(self) -> None:
+        require_numbers("rise", low=self.low, high=self.high, speed=self.speed)
         require(0 <= self.low <= self.high <= 1, f"rise needs 0 <= low <= high <= 1, got {self.low} and {self.high}")
         require(self.speed > 0, f"rise: speed must be above 0, got {self.speed}")
 
@@ -112,6 +108,7 @@ class Tent(Response):
     fall: float = 1.0
 
     def __post_init__(self) -> None:
+        require_numbers("tent", peak=self.peak, height=self.height, fall=self.fall)
         require(0 < self.peak < 1, f"tent: peak must lie between 0 and 1, got {self.peak}")
         require(0 < self.height <= 1, f"tent: height must lie in (0, 1], got {self.height}")
         end = self.height - self.fall * (1 - self.peak)
@@ -131,6 +128,7 @@ class Bump(Response):
     base: float = 0.5
 
     def __post_init__(self) -> None:
+        require_numbers("bump", center=self.center, height=self.height, base=self.base)
         require(0 <= self.center <= 1, f"bump: center must lie in [0, 1], got {self.center}")
         require(self.height > 0, f"bump: height must be above 0, got {self.height}")
         require(0 <= self.base <= 1 - self.height, f"bump: base must lie in [0, 1 - height], got {self.base}")
@@ -151,8 +149,8 @@ class Table(Response):
     y: Sequence[float]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "x", tuple(map(float, self.x)))
-        object.__setattr__(self, "y", tuple(map(float, self.y)))
+        object.__setattr__(self, "x", numbers("table: x", self.x))
+        object.__setattr__(self, "y", numbers("table: y", self.y))
         assert self.curve is not None  # built now, so that a wrong table is refused where it is written
 
     @cached_property

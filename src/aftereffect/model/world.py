@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aftereffect._compile import allocating_kernel, dispatch, helper, kernel, without_annotations
-from aftereffect._random import Words, beta, next_word, reseed
+from aftereffect._random import Words, beta, next_word, reseed, uniform
 from aftereffect.model.curves import Floats, evaluate
 from aftereffect.model.feedback import BERNOULLI, BETA, INDEPENDENT, ONE, SPLIT
 
@@ -46,10 +46,16 @@ def unit(word: np.uint64) -> float:
     return np.float64(word >> np.uint64(11)) * TO_UNIT
 
 
-@helper
-def advance(impact: Floats, window: Ints, ring: Floats, k: int, t: int, share: float) -> float:
+def advance(world: Any, k: int, t: int, share: float) -> float:
     """Let arm k's impact take in this round's share; gives what the impact would be had the share been one."""
-    length = window[k]
+    if isinstance(world, World):
+        return float(_advance_kernel(world, k, t, share))
+    return float(world.advance(k, t, share))
+
+
+def _advance(world: World, k: int, t: int, share: float) -> float:
+    impact, ring = world.impact, world.ring
+    length = world.window[k]
     if length == 0:
         weight = 1.0 + impact[k, MEMORY] * impact[k, WEIGHT]
         impact[k, WEIGHT] = weight
@@ -70,7 +76,12 @@ def advance(impact: Floats, window: Ints, ring: Floats, k: int, t: int, share: f
     return float(min(1.0, max(0.0, (total + 1.0) / held)))
 
 
-advance_kernel = kernel(advance.py_func)  # type: ignore[attr-defined]
+@dispatch(advance)
+def _overload_advance(world: Any, k: Any, t: Any, share: Any) -> Any:
+    return without_annotations(_advance)
+
+
+_advance_kernel = kernel(_advance)
 
 
 @kernel
@@ -83,13 +94,13 @@ def beta_reward(scratch: Words, word: np.uint64, mean: float, concentration: flo
 
 
 @helper
-def draw_reward(world: World, word: np.uint64, mean: float) -> float:
+def draw_reward(codes: Ints, concentration: Floats, scratch: Words, word: np.uint64, mean: float) -> float:
     """A reward around its mean, from one word of the world's generator."""
-    noise = world.codes[NOISE]
+    noise = codes[NOISE]
     if noise == BERNOULLI:
         return 1.0 if unit(word) < mean else 0.0
     if noise == BETA:
-        return beta_reward(world.scratch, word, mean, world.concentration[0])
+        return beta_reward(scratch, word, mean, concentration[0])
     return mean
 
 
@@ -99,23 +110,18 @@ def step(world: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) -
     Gives the round's expected utility (1) given the past, and the realised one. Under a realised impact the expectation is
     over today's activation too: an arm pays only when activated, and then today's activation is part of its impact.
     """
-    if isinstance(world, World):
-        fast: tuple[float, float] = _step_kernel(world, t, allocation, seen, reward)
-        return fast
-    slow: tuple[float, float] = world.step(t, allocation, seen, reward)
-    return slow
+    return (_step_kernel if isinstance(world, World) else _step)(world, t, allocation, seen, reward)
 
 
-def _step(world: World, t: int, allocation: Floats, seen: Floats, reward: Floats) -> tuple[float, float]:
-    rng, codes, knots, guide = world.rng, world.codes, world.knots, world.guide
-    impact, window, ring = world.impact, world.window, world.ring
+def _step(world: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) -> tuple[float, float]:
+    rng, codes, knots, guide, impact = world.rng, world.codes, world.knots, world.guide, world.impact
     feedback = codes[FEEDBACK]
     arms = allocation.shape[0]
     expected = 0.0
     realised = 0.0
     drawn = -1
     if feedback == ONE:
-        mark = unit(next_word(rng))
+        mark = uniform(rng)
         for k in range(arms):
             if allocation[k] > 0.0 and mark >= 0.0:
                 drawn = k  # the last arm with a share, should rounding leave the mark above the total
@@ -124,19 +130,19 @@ def _step(world: World, t: int, allocation: Floats, seen: Floats, reward: Floats
         share = allocation[k]
         active = share > 0.0
         if feedback == INDEPENDENT:
-            active = unit(next_word(rng)) < share
+            active = uniform(rng) < share
         elif feedback == ONE:
             active = k == drawn
-        word = next_word(rng)
+        word = np.uint64(next_word(rng))  # called from Python it comes back as a plain int
         if codes[REALISED] != 0 and feedback != SPLIT:
-            if_active = advance(impact, window, ring, k, t, 1.0 if active else 0.0)
+            if_active = advance(world, k, t, 1.0 if active else 0.0)
             mean = evaluate(knots, guide, k, if_active)
         else:
-            advance(impact, window, ring, k, t, share)
+            advance(world, k, t, share)
             mean = evaluate(knots, guide, k, impact[k, VALUE])
         expected += share * mean
         if active:
-            got = draw_reward(world, word, mean)
+            got = draw_reward(codes, world.concentration, world.scratch, word, mean)
             seen[k] = 1.0
             reward[k] = got
             realised += share * got if feedback == SPLIT else got

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from aftereffect._compile import kernel
-from aftereffect._random import Words, generator, next_word
+from aftereffect._random import Words, generator, uniform
 from aftereffect.errors import AftereffectError
 from aftereffect.model.curves import Curve, Floats, evaluate
 from aftereffect.model.impacts import OwnImpact
 from aftereffect.model.problem import Problem
-from aftereffect.model.world import Ints, World, advance, unit
+from aftereffect.model.world import Ints, World, advance, fixed_utility, step
 from aftereffect.oracle.search import best_near_budget, best_plain, through_cells
 
 _NO_TIES = np.zeros(0, dtype=np.uint64)
@@ -142,8 +142,8 @@ def _activated_reward(world: World, rng: Words, arm: int, share: float, rounds: 
     lead = rounds // 10
     size = rounds // batches.shape[0]
     for t in range(1, lead + rounds + 1):
-        active = 1.0 if unit(next_word(rng)) < share else 0.0
-        if_active = advance(world.impact, world.window, world.ring, arm, t, active)
+        active = 1.0 if uniform(rng) < share else 0.0
+        if_active = advance(world, arm, t, active)
         if t > lead:
             batch = min((t - lead - 1) // size, batches.shape[0] - 1)
             batches[batch] += evaluate(world.knots, world.guide, arm, if_active) / size
@@ -301,8 +301,6 @@ def _prices(best: BestFixed) -> list[float]:
 
 def fixed_utilities(problem: Problem, best: BestFixed, rounds: Ints) -> Floats:
     """What the best fixed allocation has earned in expectation up to each round, on its own history."""
-    from aftereffect.model.world import fixed_utility
-
     if not problem.transient or best.error > 0:
         return np.asarray(rounds * best.utility)
     world: Any = problem.start(generator(0))
@@ -312,7 +310,7 @@ def fixed_utilities(problem: Problem, best: BestFixed, rounds: Ints) -> Floats:
         return totals
     seen, reward = np.zeros(problem.arms), np.zeros(problem.arms)
     settle = min(int(rounds[-1]), OwnImpact.SETTLE)
-    path = np.array([world.step(t, best.allocation, seen, reward)[0] for t in range(1, settle + 1)])
+    path = np.array([step(world, t, best.allocation, seen, reward)[0] for t in range(1, settle + 1)])
     early = np.concatenate([[0.0], np.cumsum(path)])
     past = np.minimum(rounds, settle)
     return np.asarray(early[past] + (rounds - past) * path[-1])

@@ -67,12 +67,13 @@ class Agent:
         self._pending: Floats | None = None
         self._seen, self._reward = np.zeros(setting.arms), np.zeros(setting.arms)
         self._no_trials = np.zeros(0)
+        self._arms = setting.arms
         self._one = setting.feedback_code == ONE
 
     def ask(self) -> Floats:
         """The allocation to deploy in this round; asking again before telling gives the same."""
         if self._pending is None:
-            allocation = np.zeros(self.setting.arms)
+            allocation = np.zeros(self._arms)
             self._rule.ask(self.state, self.rounds + 1, allocation)
             self._pending = allocation
         return self._pending.copy()
@@ -113,8 +114,8 @@ class Agent:
 
     def _vector(self, what: str, values: Any) -> Floats:
         """One number per arm, from a sequence or from a mapping by arm name (missing: NaN)."""
-        arms = self.setting.arms
-        if isinstance(values, Mapping):
+        arms = self._arms
+        if not isinstance(values, (list, np.ndarray)) and isinstance(values, Mapping):  # the second check is slow
             result = np.full(arms, np.nan)
             for name, value in values.items():
                 result[self._arm(name)] = value

@@ -90,7 +90,7 @@ class Policy:
     def key(self) -> str:
         """NAME[:non-default k=v,..], as on the command line."""
         defaults = {f.name: _default(f) for f in dataclasses.fields(self)}
-        changed = [f"{n}={_written(v)}" for n, v in self.parameters.items() if not _same(v, defaults[n])]
+        changed = [f"{n}={written(v)}" for n, v in self.parameters.items() if not _same(v, defaults[n])]
         return self.name + (":" + ",".join(changed) if changed else "")
 
     def start(
@@ -155,7 +155,7 @@ def registry() -> Mapping[str, type[Policy]]:
     return dict(_REGISTRY)
 
 
-def policy(name: str, **parameters: Any) -> Policy:
+def policy(name: str, /, **parameters: Any) -> Policy:
     """A policy by name.
 
     >>> policy("d-ucb", discount=0.9).key
@@ -191,7 +191,7 @@ def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and a == b if isinstance(a, bool) or isinstance(b, bool) else a == b
 
 
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
     """A parameter's value as the command line reads it."""
     if isinstance(value, Policy):
         head, _, rest = value.key.partition(":")
@@ -199,7 +199,7 @@ def _written(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (tuple, list)):
-        return "[" + ",".join(map(_written, value)) + "]"
+        return "[" + ",".join(map(written, value)) + "]"
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     return str(value)
@@ -208,17 +208,22 @@ def _written(value: Any) -> str:
 # Checks of parameters, shared by all policies.
 
 
-def check_positive(owner: Policy, **values: float | None) -> None:
+def _left_open(owner: Policy, name: str, value: Any) -> bool:
+    """None, where None is the default; elsewhere None is a wrong value."""
+    return value is None and any(f.name == name and f.default is None for f in dataclasses.fields(owner))
+
+
+def check_positive(owner: Policy, **values: Any) -> None:
     """Numbers that must be above zero and finite."""
     for name, value in values.items():
-        if value is not None and not (_is_number(value) and 0 < value < math.inf):
+        if not _left_open(owner, name, value) and not (_is_number(value) and 0 < value < math.inf):
             raise AftereffectError(f"{owner.name}: {name} must be a number above 0, got {value!r}")
 
 
-def check_between(owner: Policy, low: float, high: float, **values: float | None) -> None:
+def check_between(owner: Policy, low: float, high: float, **values: Any) -> None:
     """Numbers that must lie in (low, high)."""
     for name, value in values.items():
-        if value is not None and not (_is_number(value) and low < value < high):
+        if not _left_open(owner, name, value) and not (_is_number(value) and low < value < high):
             raise AftereffectError(f"{owner.name}: {name} must lie between {low:g} and {high:g}, got {value!r}")
 
 
@@ -228,11 +233,11 @@ def check_memory(owner: Policy, memory: float | None) -> None:
         raise AftereffectError(f"{owner.name}: memory must lie in [0, 1), got {memory!r}")
 
 
-def check_whole(owner: Policy, least: int, **values: int | None) -> None:
+def check_whole(owner: Policy, least: int, **values: Any) -> None:
     """Whole numbers that must be at least `least`."""
     for name, value in values.items():
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if value is not None and not (whole and value >= least):
+        if not _left_open(owner, name, value) and not (whole and value >= least):
             raise AftereffectError(f"{owner.name}: {name} must be a whole number from {least}, got {value!r}")
 
 

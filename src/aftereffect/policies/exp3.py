@@ -37,6 +37,7 @@ FEEDBACK, LOSS, DISTRIBUTION, META, DRAWN = 0, 1, 2, 3, 4
 RATE, LARGEST, CHANCE = 0, 1, 2
 
 HUGE = 1e200  # weights are rescaled before they leave [1/HUGE, HUGE]
+STEEPEST = 50.0  # largest exponent of one update
 LIMIT = 2_000_000  # allocations that meta-EXP3 keeps weights for
 
 
@@ -83,7 +84,8 @@ def reweigh(tree: Floats, i: int, exponent: float) -> None:
     """Multiply option i's weight by exp(exponent)."""
     half = tree.shape[0] // 2
     node = half + i
-    tree[node] *= math.exp(exponent)
+    # Tiny shares, which people may deploy, have huge weights: a factor beyond these bounds could not matter more.
+    tree[node] *= math.exp(min(max(exponent, -STEEPEST), STEEPEST))
     while node > 1:
         node //= 2
         tree[node] = tree[2 * node] + tree[2 * node + 1]
@@ -123,6 +125,8 @@ def tell(state: Exp3State, t: int, allocation: Floats, seen: Floats, reward: Flo
     count = options.shape[0]
     drawn = codes[DRAWN]
     advised = codes[DISTRIBUTION] == 0 and is_option(options, drawn, allocation)
+    if codes[META] == 0 and advised and seen[drawn] == 0.0:
+        return  # an arm with the whole share is always activated: this reward got lost
     if codes[META] == 1 or advised:
         gain = round_utility(codes[FEEDBACK], allocation, seen, reward) / constants[LARGEST]
         # An allocation that people chose themselves was not drawn: it counts as seen for certain.
@@ -224,7 +228,10 @@ class Exp3(_Exp3):
 @register
 @dataclass(frozen=True)
 class MetaExp3(_Exp3):
-    """EXP3 over every allocation of Algorithm 1's grid (mEXP3); a round's gain is its summed reward over K."""
+    """EXP3 over every allocation of Algorithm 1's grid (mEXP3).
+
+    A round's gain is its utility over the most it can be: K under independent activation, as in the paper, else 1.
+    """
 
     name: ClassVar[str] = "meta-exp3"
     zero: bool = False

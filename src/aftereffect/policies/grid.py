@@ -6,17 +6,20 @@ overrode the advice) counts for the nearest level.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from aftereffect._compile import helper
 from aftereffect._random import Words
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, AftereffectWarning
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.levels import best_levels
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import Grid, Policy, Setting, need_horizon
+
+MOST_LEVELS = 1_000_000  # a share is never needed more exactly, and statistics are kept for each level
 
 
 def make_grid(owner: Policy, setting: Setting, levels: int | None, zero: bool, tuned: Any) -> Grid:
@@ -25,12 +28,16 @@ def make_grid(owner: Policy, setting: Setting, levels: int | None, zero: bool, t
         if setting.horizon is None:
             need_horizon(owner, setting, "it sets how fine the grid is (or give levels=)")
         levels = int(tuned(setting.horizon))
-    elif not zero and levels < setting.arms:
-        raise AftereffectError(
-            f"{owner.name}: {setting.arms} arms need at least {2 * setting.arms} levels, got {levels}"
+    elif not zero and levels < 2 * setting.arms:
+        warnings.warn(
+            f"{owner.name}: {setting.arms} arms without zero need at least {2 * setting.arms} levels, "
+            f"got {levels}; taking {2 * setting.arms}",
+            AftereffectWarning,
+            stacklevel=2,
         )
-    if not zero:
-        levels = max(levels, 2 * setting.arms)
+        levels = 2 * setting.arms
+    if levels > MOST_LEVELS:
+        raise AftereffectError(f"{owner.name}: levels must be at most {MOST_LEVELS:,}, got {levels:,}")
     low, high = setting.limits.levels(levels, zero)
     return Grid(levels, low, high)
 

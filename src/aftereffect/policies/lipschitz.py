@@ -30,7 +30,7 @@ class LipschitzUCBState(NamedTuple):
     codes: Ints  # feedback, option chosen last
     constants: Floats  # most a round can be worth
     options: Floats  # (options, arms)
-    tally: Floats  # (3, options): rounds, summed gains, indices
+    tally: Floats  # (3, options): rounds, summed utilities, indices
 
 
 def ask_ucb(state: LipschitzUCBState, t: int, allocation: Floats) -> None:
@@ -40,12 +40,13 @@ def ask_ucb(state: LipschitzUCBState, t: int, allocation: Floats) -> None:
     for i in range(count):
         total += tally[COUNT, i]
     spread = math.sqrt(2.0 * math.log(max(1.0, total)))
+    largest = state.constants[0]
     best = -math.inf
     chosen = 0
     equals = 1
     for i in range(count):
         n = tally[COUNT, i]
-        index = tally[SUM, i] / n + spread / math.sqrt(n) if n > 0.0 else math.inf
+        index = tally[SUM, i] / (n * largest) + spread / math.sqrt(n) if n > 0.0 else math.inf
         tally[INDEX, i] = index
         if index > best:
             best = index
@@ -63,7 +64,7 @@ def ask_ucb(state: LipschitzUCBState, t: int, allocation: Floats) -> None:
 def tell_ucb(state: LipschitzUCBState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
     i = nearest_option(state.options, state.codes[CHOSEN], allocation)
     state.tally[COUNT, i] += 1.0
-    state.tally[SUM, i] += round_utility(state.codes[FEEDBACK], allocation, seen, reward) / state.constants[0]
+    state.tally[SUM, i] += round_utility(state.codes[FEEDBACK], allocation, seen, reward)
 
 
 register_rule(LipschitzUCBState, ask_ucb, tell_ucb)
@@ -73,7 +74,7 @@ class EliminationState(NamedTuple):
     codes: Ints  # feedback, option to play now
     constants: Floats  # most a round can be worth, logarithm in the radius
     options: Floats
-    tally: Floats  # (3, options): rounds, summed gains, 1 while active
+    tally: Floats  # (3, options): rounds, summed utilities, 1 while active
 
 
 def ask_elimination(state: EliminationState, t: int, allocation: Floats) -> None:
@@ -86,19 +87,19 @@ def tell_elimination(state: EliminationState, t: int, allocation: Floats, seen: 
     count = state.options.shape[0]
     played = nearest_option(state.options, codes[CHOSEN], allocation)
     tally[COUNT, played] += 1.0
-    tally[SUM, played] += round_utility(codes[FEEDBACK], allocation, seen, reward) / state.constants[0]
+    tally[SUM, played] += round_utility(codes[FEEDBACK], allocation, seen, reward)
     upcoming = codes[CHOSEN] + 1
     while upcoming < count and tally[INDEX, upcoming] == 0.0:
         upcoming += 1
     if upcoming == count:  # a pass over the active options is over: drop what is surely worse than the best
-        highest = -math.inf
+        highest, largest = -math.inf, state.constants[0]
         for i in range(count):
             if tally[INDEX, i] > 0.0 and tally[COUNT, i] > 0.0:
-                lower = tally[SUM, i] / tally[COUNT, i] - math.sqrt(state.constants[1] / tally[COUNT, i])
+                lower = tally[SUM, i] / (tally[COUNT, i] * largest) - math.sqrt(state.constants[1] / tally[COUNT, i])
                 highest = max(highest, lower)
         for i in range(count):
             if tally[INDEX, i] > 0.0 and tally[COUNT, i] > 0.0:
-                upper = tally[SUM, i] / tally[COUNT, i] + math.sqrt(state.constants[1] / tally[COUNT, i])
+                upper = tally[SUM, i] / (tally[COUNT, i] * largest) + math.sqrt(state.constants[1] / tally[COUNT, i])
                 if upper < highest:
                     tally[INDEX, i] = 0.0
         upcoming = 0
@@ -189,5 +190,5 @@ def _option(state: LipschitzUCBState | EliminationState, i: int) -> dict[str, An
     return {
         "allocation": state.options[i].tolist(),
         "rounds": int(n),
-        "estimate": total / n * float(state.constants[0]) if n else None,
+        "estimate": total / n if n else None,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import lru_cache
 
@@ -18,7 +19,8 @@ def count_allocations(grid: Grid) -> int:
     """How many allocations a grid has (a count for each budget, arm by arm)."""
     ways = [1] + [0] * grid.levels
     for low, high in zip(grid.low.tolist(), grid.high.tolist(), strict=True):
-        ways = [sum(ways[b - level] for level in range(low, min(high, b) + 1)) for b in range(grid.levels + 1)]
+        below = [0, *itertools.accumulate(ways)]  # below[b]: ways that use less than b
+        ways = [below[max(0, b - low + 1)] - below[max(0, b - high)] for b in range(grid.levels + 1)]
     return ways[grid.levels]
 
 

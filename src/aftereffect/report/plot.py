@@ -1,24 +1,33 @@
-"""`plot`: regret over rounds of one result or of a comparison."""
+"""`plot`: regret over rounds of one result or of a comparison; and the drawing that all figures share."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from aftereffect.errors import AftereffectError, UnknownName
-from aftereffect.report.style import looks
-from aftereffect.simulation.result import Comparison, Result
+from aftereffect.model.curves import Floats
+from aftereffect.model.world import Ints
+from aftereffect.report.style import Look, looks
+from aftereffect.simulation.result import Comparison, Result, mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_BANDS = {
-    "sd": "band: ±2 standard deviations over runs",
-    "ci": "band: 95 % confidence interval of the mean",
-    "none": "",
-}
+BANDS = {"sd": "band: ±2 standard deviations over runs", "ci": "band: 95 % confidence interval of the mean", "none": ""}
+
+
+class Line(NamedTuple):
+    """One policy's runs, ready to be drawn."""
+
+    label: str
+    rounds: Ints
+    runs: Floats  # (runs, checkpoints)
+    instances: int
+    look: Look
 
 
 def plot(
@@ -36,8 +45,8 @@ def plot(
     import matplotlib.pyplot as plt
     from matplotlib.figure import Figure
 
-    if band not in _BANDS:
-        raise UnknownName("band", str(band), _BANDS)
+    if band not in BANDS:
+        raise UnknownName("band", str(band), BANDS)
     if not isinstance(result, (Result, Comparison)):
         raise AftereffectError(f"plot takes a Result or a Comparison, got {result!r}")
     results = [result] if isinstance(result, Result) else list(result.values())
@@ -47,57 +56,78 @@ def plot(
         owner = ax.get_figure()
         assert isinstance(owner, Figure)
         figure = owner
-    ends = []
     styles = looks([r.policy for r in results])
-    for r in results:
-        colour, marker, line = styles[r.policy]
-        every = max(1, len(r.rounds) // 8)
+    lines = [Line(r.policy, r.rounds, r.regret, r.instances, styles[r.policy]) for r in results]
+    draw_curves(ax, lines, title if title is not None else _title(results[0], band), band=band, log=log)
+    return figure
+
+
+def draw_curves(ax: Axes, lines: Sequence[Line], title: str, *, band: str = "sd", log: bool = False) -> None:
+    """Means with bands, named at their right ends."""
+    ends = []
+    for line in lines:
+        colour, marker, dash = line.look
+        mean = line.runs.mean(axis=0)
+        every = max(1, len(line.rounds) // 8)
         ax.plot(
-            r.rounds, r.mean, color=colour, marker=marker, linestyle=line, markevery=every, markersize=5, linewidth=1.5
+            line.rounds, mean, color=colour, marker=marker, linestyle=dash, markevery=every, markersize=5, linewidth=1.5
         )
-        if band != "none":
-            low, high = (r.mean - 2 * r.std, r.mean + 2 * r.std) if band == "sd" else r.interval()[1:]
-            if np.all(np.isfinite(low)):
-                ax.fill_between(r.rounds, low, high, color=colour, alpha=0.15, linewidth=0)
-        ends.append((float(r.mean[-1]), r.policy, colour))
-    first = results[0]
+        low, high = _band(line, band)
+        if band != "none" and np.all(np.isfinite(low)):
+            ax.fill_between(line.rounds, low, high, color=colour, alpha=0.15, linewidth=0)
+        ends.append((float(mean[-1]), line.label, colour))
+    horizon = int(lines[0].rounds[-1])
     if log:
         ax.set_xscale("log")
         ax.set_yscale("log")
     else:
-        ax.set_xlim(0, first.horizon)
+        ax.set_xlim(0, horizon)
         ax.set_ylim(bottom=min(0.0, *(e[0] for e in ends)))
-    ax.set_xlabel("round t")
-    ax.set_ylabel("regret so far (reward units)")
-    ax.set_title(title if title is not None else _title(first, band), fontsize=9)
+        ax.xaxis.set_major_formatter("{x:,.0f}")
+        ax.yaxis.set_major_formatter("{x:,.0f}")
+    finish_axes(ax, "round t", "regret so far (reward units)", title)
+    ax.figure.canvas.draw()
+    label_ends(ax, ends, horizon)
+
+
+def _band(line: Line, band: str) -> tuple[Floats, Floats]:
+    mean = line.runs.mean(axis=0)
+    if band == "ci":
+        found = mean_interval(line.runs, line.instances)
+        return found.low, found.high
+    spread = 2 * line.runs.std(axis=0, ddof=1) if len(line.runs) > 1 else np.zeros(len(mean))
+    return mean - spread, mean + spread
+
+
+def finish_axes(ax: Axes, x: str, y: str, title: str) -> None:
+    """Labels and the quiet look that all figures share."""
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.set_title(title, fontsize=9)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="0.9", linewidth=0.6)
     ax.set_axisbelow(True)
-    figure.canvas.draw()
-    _label_ends(ax, ends, first.horizon)
-    return figure
 
 
 def _title(result: Result, band: str) -> str:
     runs = f"{result.instances} instances x {result.runs} runs" if result.instances > 1 else f"{result.runs} runs"
-    return f"{result.problem}, {runs}" + (f"; {_BANDS[band]}" if _BANDS[band] else "")
+    return f"{result.problem}, {runs}" + (f"; {BANDS[band]}" if BANDS[band] else "")
 
 
-def _label_ends(ax: Any, ends: list[tuple[float, str, str]], horizon: int) -> None:
+def label_ends(ax: Any, ends: list[tuple[float, str, str]], x: float) -> None:
     """Name each line at its right end, in its colour, pushed apart so that no two names overlap."""
     transform = ax.transData
     height = ax.get_window_extent().height
     gap = 13.0 * ax.get_figure().dpi / 100
-    wanted = sorted(((transform.transform((horizon, value))[1], key, colour) for value, key, colour in ends))
+    wanted = sorted(((transform.transform((x, value))[1], key, colour) for value, key, colour in ends))
     places: list[float] = []
     for y, _, _ in wanted:
         places.append(max(y, places[-1] + gap) if places else y)
     base = ax.get_window_extent().y0
-    over = (places[-1] - base) - height if places else 0.0
-    if over > 0:  # too high in all: shift down together, as far as the lowest allows
-        places = [y - over for y in places]
-        for i in range(len(places)):
-            places[i] = max(places[i], base + i * gap)
+    top = base + height
+    for i in reversed(range(len(places))):  # what was pushed over the top comes back down, and only that
+        places[i] = min(places[i], top)
+        top = places[i] - gap
     for (y, key, colour), place in zip(wanted, places, strict=True):
         ax.annotate(
             key,

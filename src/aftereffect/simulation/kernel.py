@@ -24,15 +24,17 @@ def _run(
     rounds: Ints,
     buffers: Floats,
     totals: Floats,
-    sums: Floats,
+    kept: Floats,
     trace: Floats,
 ) -> None:
-    """Rounds start to stop - 1: utilities summed up to each checkpoint go to `sums`, a full trace to `trace` if it has room.
+    """Rounds start to stop - 1; checkpoints go to `kept`, and every round to `trace` if it has room.
 
+    A checkpoint's row holds the utilities summed up so far, then the round's allocation and impact (before g).
     `buffers` (allocation, seen, reward) and `totals` carry over from call to call.
     """
     allocation, seen, reward = buffers[0], buffers[1], buffers[2]
     impact = world.impact
+    arms = allocation.shape[0]
     utility, realised = totals[UTILITY], totals[REALISED]
     place = int(totals[PLACE])
     upcoming = rounds[place]
@@ -43,14 +45,17 @@ def _run(
         utility += expected
         realised += got
         if trace.shape[0] > 0:
-            for k in range(allocation.shape[0]):
+            for k in range(arms):
                 trace[t - 1, 0, k] = allocation[k]
                 trace[t - 1, 1, k] = impact[k, VALUE]
                 trace[t - 1, 2, k] = seen[k]
                 trace[t - 1, 3, k] = reward[k]
         if t == upcoming:
-            sums[place, 0] = utility
-            sums[place, 1] = realised
+            kept[place, 0] = utility
+            kept[place, 1] = realised
+            for k in range(arms):
+                kept[place, 2 + k] = allocation[k]
+                kept[place, 2 + arms + k] = impact[k, VALUE]
             place += 1
             upcoming = rounds[place] if place < rounds.shape[0] else 0
     totals[UTILITY], totals[REALISED], totals[PLACE] = utility, realised, place
@@ -67,6 +72,11 @@ def run(world: World | OwnWorld, state: Any, *arguments: Any) -> None:
         _foreign(world, state, *arguments)
     else:
         _compiled(world, state, *arguments)
+
+
+def checkpoint_rows(count: int, arms: int) -> Floats:
+    """Room for the checkpoints."""
+    return np.zeros((count, 2 + 2 * arms))
 
 
 def buffers(arms: int) -> Floats:

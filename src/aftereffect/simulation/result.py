@@ -56,8 +56,8 @@ class Result:
     """One policy's runs. Curves are (instances * runs, checkpoints), the runs of one instance next to each other.
 
     `regret` is pseudo-regret (3); `realised_regret` uses the rewards drawn; `grid_regret` compares with the best allocation of
-    the policy's own grid (None without one); `utility` is the expected utility summed up. `impact` and `allocation` are
-    those of the last round.
+    the policy's own grid (None without one); `utility` is the expected utility summed up. `allocations` and `impacts` are
+    (instances * runs, checkpoints, arms); `allocation` and `impact` those of the last round.
     """
 
     policy: str
@@ -67,8 +67,8 @@ class Result:
     realised_regret: Floats
     grid_regret: Floats | None
     utility: Floats
-    impact: Floats
-    allocation: Floats
+    allocations: Floats
+    impacts: Floats
     instances: int
     runs: int
     best: tuple[BestFixed, ...]
@@ -79,6 +79,16 @@ class Result:
     def horizon(self) -> int:
         """Rounds simulated."""
         return int(self.rounds[-1])
+
+    @property
+    def allocation(self) -> Floats:
+        """Each run's allocation in the last round."""
+        return self.allocations[:, -1]
+
+    @property
+    def impact(self) -> Floats:
+        """Each run's impact in the last round."""
+        return self.impacts[:, -1]
 
     @property
     def mean(self) -> Floats:

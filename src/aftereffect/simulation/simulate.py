@@ -17,10 +17,10 @@ from aftereffect.errors import AftereffectError
 from aftereffect.model.catalog import Family
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import Problem
-from aftereffect.model.world import VALUE, Ints
+from aftereffect.model.world import Ints
 from aftereffect.oracle.best_fixed import BestFixed, best_fixed, fixed_utilities
 from aftereffect.policies.base import Policy, Setting
-from aftereffect.simulation.kernel import buffers, run
+from aftereffect.simulation.kernel import buffers, checkpoint_rows, run
 from aftereffect.simulation.result import Comparison, Result, Trace
 
 CHUNK = 1 << 20  # rounds between two looks at the stop flag
@@ -53,9 +53,10 @@ def setting_for(problem: Problem, horizon: int, rng: Any) -> Setting:
 class Run:
     """One finished run."""
 
-    sums: Floats  # (checkpoints, 2): expected and realised utility so far
+    utility: Floats  # expected, summed up to each checkpoint
+    realised: Floats
+    allocation: Floats  # (checkpoints, arms)
     impact: Floats
-    allocation: Floats
     trace: Floats
 
 
@@ -74,19 +75,18 @@ def run_once(
     horizon = int(rounds[-1])
     world = problem.start(stream(seed, instance, number, WORLD))
     state = policy.state(setting_for(problem, horizon, stream(seed, instance, number, POLICY)))
-    room, totals, sums = buffers(problem.arms), np.zeros(3), np.zeros((len(rounds), 2))
-    kept = np.zeros((horizon if trace else 0, 4, problem.arms))
+    room, totals, kept = buffers(problem.arms), np.zeros(3), checkpoint_rows(len(rounds), problem.arms)
+    full = np.zeros((horizon if trace else 0, 4, problem.arms))
     for start in range(1, horizon + 1, CHUNK):
         if stopped():
             raise KeyboardInterrupt
         stop = min(start + CHUNK, horizon + 1)
-        run(world, state, start, stop, rounds, room, totals, sums, kept)
+        run(world, state, start, stop, rounds, room, totals, kept, full)
         if progress is not None:
             progress(stop - start)
-    impact = problem.impact_after_g(world.impact[:, VALUE])
-    if trace:
-        kept[:, 1] = problem.impact_after_g(kept[:, 1])
-    return Run(sums, impact, room[0].copy(), kept)
+    full[:, 1] = problem.impact_after_g(full[:, 1])
+    allocation, impact = np.split(kept[:, 2:], 2, axis=1)
+    return Run(kept[:, 0], kept[:, 1], allocation, problem.impact_after_g(impact), full)
 
 
 def checkpoint_rounds(horizon: int, checkpoints: int | Sequence[int] | npt.NDArray[Any]) -> Ints:
@@ -180,6 +180,11 @@ def simulate(
     return results[0] if isinstance(policy, Policy) else Comparison(results)
 
 
+def draw_instance(family: Family, seed: int, number: int) -> Problem:
+    """The family's instance of this number under a seed."""
+    return family.draw(np.random.SeedSequence(seed, spawn_key=(number,)))
+
+
 def draw_instances(problem: Problem | Family, instances: int | None, seed: int) -> list[Problem]:
     """The problems to run on: the one given, or a family's draws (default: one)."""
     if isinstance(problem, Problem):
@@ -188,7 +193,7 @@ def draw_instances(problem: Problem | Family, instances: int | None, seed: int) 
         return [problem]
     if isinstance(problem, Family):
         count = 1 if instances is None else _check_count("instances", instances)
-        return [problem.draw(np.random.SeedSequence(seed, spawn_key=(i,))) for i in range(count)]
+        return [draw_instance(problem, seed, i) for i in range(count)]
     raise AftereffectError(f"simulate takes a problem or a family, got {problem!r}")
 
 
@@ -224,11 +229,11 @@ def _run_all(
 
 def gather(policy: Policy, prepared: list[Instance], rounds: Ints, runs: int, finished: list[Run]) -> Result:
     """One policy's runs, instance by instance, as a result."""
-    sums = np.stack([f.sums for f in finished])
+    utility = np.stack([f.utility for f in finished])
     benchmark = np.repeat(np.stack([p.benchmark for p in prepared]), runs, axis=0)
-    regret = benchmark - sums[:, :, 0]
-    losses = [_grid_loss(policy, p, int(rounds[-1])) for p in prepared]
-    grid_loss = None if any(loss is None for loss in losses) else np.repeat(np.array(losses, dtype=np.float64), runs)
+    regret = benchmark - utility
+    losses = [grid_loss(policy, p, int(rounds[-1])) for p in prepared]
+    lost = None if any(loss is None for loss in losses) else np.repeat(np.array(losses, dtype=np.float64), runs)
     problem = prepared[0].problem
     trace = None
     if finished[0].trace.shape[0]:
@@ -239,11 +244,11 @@ def gather(policy: Policy, prepared: list[Instance], rounds: Ints, runs: int, fi
         problem=problem.label,
         rounds=rounds,
         regret=regret,
-        realised_regret=benchmark - sums[:, :, 1],
-        grid_regret=None if grid_loss is None else regret - grid_loss[:, None] * rounds,
-        utility=sums[:, :, 0],
-        impact=np.stack([f.impact for f in finished]),
-        allocation=np.stack([f.allocation for f in finished]),
+        realised_regret=benchmark - np.stack([f.realised for f in finished]),
+        grid_regret=None if lost is None else regret - lost[:, None] * rounds,
+        utility=utility,
+        allocations=np.stack([f.allocation for f in finished]),
+        impacts=np.stack([f.impact for f in finished]),
         instances=len(prepared),
         runs=runs,
         best=tuple(p.best for p in prepared),
@@ -252,7 +257,7 @@ def gather(policy: Policy, prepared: list[Instance], rounds: Ints, runs: int, fi
     )
 
 
-def _grid_loss(policy: Policy, prepared: Instance, horizon: int) -> float | None:
+def grid_loss(policy: Policy, prepared: Instance, horizon: int) -> float | None:
     """What the best allocation of the policy's grid loses a round against the best of all: the discretisation error."""
     grid = policy.grid(setting_for(prepared.problem, horizon, stream(0, 0, 0, POLICY)))
     if grid is None:

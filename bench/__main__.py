@@ -1,0 +1,62 @@
+"""`python -m bench`: measure, print the table, write the page."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import agents, loops, native, oracle, processes, report, survey
+from bench.machine import load
+from bench.rows import Row, guarded
+
+Measure = Callable[[], list[Row]]
+
+
+def plan(peers: Path) -> list[tuple[str, str, Measure]]:
+    """What is measured, what is wanted, and how."""
+    return [
+        ("d-ucb, K 2: time over C's", "at most 1.4", loops.d_ucb_against_c),
+        ("d-ucb, K 2: rounds/s over pymab's", "at least 50", lambda: loops.d_ucb_against_pymab(peers)),
+        ("action-ucb, K 2: time over C's", "at most 1.4", lambda: loops.action_ucb_against_c(2, 1.4)),
+        ("action-ucb, K 5: time over C's", "at most 2", lambda: loops.action_ucb_against_c(5, 2.0)),
+        ("history-ucb, K 2: time over action-ucb's", "at most 1", lambda: loops.history_against_action(2)),
+        ("history-ucb, K 5: time over action-ucb's", "at most 1", lambda: loops.history_against_action(5)),
+        ("best_levels: speed over HiGHS's", "at least 1,000", oracle.against_milp),
+        ("agent ask + tell: speed over river's UCB", "at least 0.5", lambda: agents.against_river(peers)),
+        ("two threads: speed over one's", "at least 1.7", loops.threads),
+        ("aftereffect --help", "at most 0.5 s", processes.help_time),
+        ("a second process's first simulate", "at most 2.5 s", processes.second_process),
+        ("peak memory", "", processes.memory),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("--peers", type=Path, default=Path(".venv-bench/bin/python"), help="the peers' interpreter")
+    parser.add_argument("--out", type=Path, help="the page to write")
+    parser.add_argument("--only", default="", help="measure only what contains this text")
+    options = parser.parse_args()
+    start, busy = time.perf_counter(), load()
+    rows: list[Row] = []
+    console = Console(stderr=True)
+    for what, target, measure in plan(options.peers):
+        if options.only in what:
+            console.print(f"measuring: {what}", style="dim")
+            rows += guarded(what, target, measure)
+    report.terminal(rows, "Speed", report.TARGETS)
+    if options.only:
+        return
+    rates = survey.rates()
+    report.terminal(rates, "Every policy, K 2, one thread", report.RATES)
+    if options.out is not None:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text(report.page(rows, rates, "gcc " + " ".join(native.FLAGS), busy))
+    console.print(f"took {time.perf_counter() - start:.0f} s", style="dim")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""The table on the terminal and the page in the docs."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.machine import describe
+from bench.rows import Row
+
+HOW = """\
+`make bench` measures all of this and writes this page. Figures with a target are ratios of two things measured in the same
+run: the contestants take turns, and the shortest time of each counts, because whatever else a machine does only makes times
+longer. What runs on one thread is timed by processor time, which leaves out the moments when somebody else held the core;
+HiGHS, the two threads and the whole processes by wall time. Times in seconds are absolute, medians of whole processes.
+
+* **Hand-written C**: `bench/c`, compiled with
+  `{flags}`.
+  The loops draw the same numbers from the same generator (xoshiro256++), advance the same discounted impact, look up the
+  same tabulated responses, keep the same utilities at the checkpoints, and use the same rule with the same ties; before
+  anything is timed, both utilities must agree at every checkpoint to 1e-9 (in practice they are bit-identical). The number
+  of arms is a run-time parameter in both; for information `d-ucb` is also compared with C that is compiled for two arms
+  only, which is faster still. C knows at compile time what `simulate` looks up each round: the feedback, the noise, the
+  kind of impact. Our side is timed through `ae.simulate`, best fixed allocation and result included.
+* **pymab**: its own `Experiment` with its discounted UCB on two Bernoulli arms, in its compiled backend, which it takes of
+  itself. It records every round and its world has no aftereffects; ours has them and keeps 50 checkpoints.
+* **HiGHS**: `scipy.optimize.milp` on binary x[k, l] (arm k gets level l) and y[k, l] <= x[k, l] (the one bonus is taken
+  there), to optimality. Building the programme is not timed.
+* **river**: `bandit.UCB`, pull and update. Ours: ask and tell of an agent with `d-ucb`, with all its checks. In both the
+  rewards are drawn beforehand.
+* **Two threads** need two idle cores. What the C loop gains from a second thread in the same minute stands beside: it is
+  the most that the machine could give.
+* **history-ucb** and **action-ucb** run on the same problem (memory .4) and the same grid.
+"""
+
+SURVEY = """\
+Every policy with its defaults at K 2 on `gaussian` with memory .4, one thread, 500,000 rounds (`phased` around `cucb`).
+"""
+
+
+def terminal(rows: list[Row], title: str, headings: tuple[str, ...]) -> None:
+    table = Table(*headings, title=title)
+    for row in rows:
+        style = "red" if row.ok is False else "green" if row.ok else None
+        table.add_row(*cells(row, len(headings)), style=style)
+    Console().print(table)
+
+
+def cells(row: Row, count: int) -> tuple[str, ...]:
+    if count == 3:
+        return row.what, row.measured, row.note
+    return row.what, row.measured, row.target, row.verdict, row.note
+
+
+def markdown(rows: list[Row], headings: tuple[str, ...]) -> str:
+    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
+    for row in rows:
+        lines.append("| " + " | ".join(cells(row, len(headings))) + " |")
+    return "\n".join(lines) + "\n"
+
+
+TARGETS = ("what", "measured", "target", "", "behind it")
+RATES = ("policy", "million rounds/s", "ns a round")
+
+
+def page(rows: list[Row], rates: list[Row], flags: str, busy: str) -> str:
+    return "\n".join(
+        [
+            "# Performance\n",
+            f"Measured on: {describe()}. {busy}\n",
+            markdown(rows, TARGETS),
+            "## How\n",
+            HOW.format(flags=flags),
+            "## Every policy\n",
+            SURVEY,
+            markdown(rates, RATES),
+        ]
+    )

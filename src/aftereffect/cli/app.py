@@ -1,0 +1,182 @@
+"""The commands and their options; what they do is imported when one runs, so that help is quick."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from aftereffect import __version__
+from aftereffect.cli.mistakes import CLICK_ERROR, Commands, as_mistake
+
+app = typer.Typer(
+    name="aftereffect",
+    help="Bandit learning when today's actions change tomorrow's rewards.",
+    cls=Commands,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help: rich's takes as long to import as everything else together
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def execute(arguments: list[str]) -> int:
+    """Run a command; every mistake in the arguments is raised as an `AftereffectError`."""
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(args=arguments, prog_name="aftereffect", standalone_mode=False)
+    except CLICK_ERROR as error:
+        raise as_mistake(error) from error
+    except typer.Abort as error:  # what some versions of typer make of Ctrl-C
+        raise KeyboardInterrupt from error
+    return code if isinstance(code, int) else 0
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"aftereffect {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+@app.command()
+def problems(json: AsJson = False) -> None:
+    """List the named problems with their parameters."""
+    from aftereffect.cli.listing import list_problems
+
+    list_problems(json)
+
+
+@app.command()
+def policies(json: AsJson = False) -> None:
+    """List the policies with their parameters."""
+    from aftereffect.cli.listing import list_policies
+
+    list_policies(json)
+
+
+# Numbers are taken as text and read by `request.read_number`: it knows 1e5 and names the option in one line.
+@app.command()
+def simulate(
+    problem: Annotated[
+        str, typer.Option(metavar="NAME[:k=v,..]", help="Problem, for example gaussian:arms=3,memory=0.2.")
+    ],
+    policy: Annotated[
+        list[str], typer.Option(metavar="NAME[:k=v,..]", help="Policy, for example history-ucb; may be repeated.")
+    ],
+    horizon: Annotated[str, typer.Option(metavar="T", help="Rounds in a run, for example 100000 or 1e5.")],
+    runs: Annotated[str, typer.Option(metavar="R", help="Runs of each policy on each instance.")],
+    instances: Annotated[
+        str | None,
+        typer.Option(metavar="I", help="Problems to draw from the family (default 1; not with seed= in the problem)."),
+    ] = None,
+    seed: Annotated[str, typer.Option(metavar="S", help="Seed of the instances and the runs.")] = "0",
+    threads: Annotated[str | None, typer.Option(metavar="N", help="Threads (default: all cores).")] = None,
+    checkpoints: Annotated[
+        str, typer.Option(metavar="C", help="Number of rounds, evenly spaced, at which results are kept.")
+    ] = "50",
+    json: AsJson = False,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Also write the results, as .parquet, .csv or .json.")
+    ] = None,
+) -> None:
+    """Run policies on a problem and compare their regret.
+
+    All policies face the same random numbers. A problem with seed= among its parameters is that one problem; without it, a
+    family whose instances are drawn with --seed. Nested parameters are written phased:inner=cucb(zero=true),memory=0.4
+    (in quotes, because of the shell).
+    """
+    from aftereffect.cli.files import write_results
+    from aftereffect.cli.messages import remarks
+    from aftereffect.cli.outcome import document, show_json, show_table, tidy
+    from aftereffect.cli.progress import progress_bar
+    from aftereffect.cli.request import read_request
+
+    request = read_request(problem, policy, horizon, runs, instances, seed, threads, checkpoints, out)
+    with remarks(), progress_bar(request.rounds) as report:
+        comparison = request.run(report)
+    results = document(request, comparison)
+    if json:
+        show_json(results)
+    else:
+        show_table(request, comparison)
+    if request.out is not None:
+        write_results(request.out, results, lambda: tidy(request, comparison))
+
+
+OutDirectory = Annotated[
+    str | None, typer.Option("--out", metavar="DIR", help="Where results go (default: below out/).")
+]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler, tcp://host:port, or local:N to start one here.")
+]
+ThreadCount = Annotated[str | None, typer.Option("--threads", metavar="N", help="Threads (default: all cores).")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Start over, even if the directory holds results.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
+
+
+@app.command()
+def run(
+    spec: Annotated[str, typer.Argument(metavar="SPEC.toml", help="The experiment.")],
+    out: OutDirectory = None,
+    check: Annotated[bool, typer.Option("--check", help="Only validate and say what would run, and how long.")] = False,
+    fresh: Fresh = False,
+    scheduler: Scheduler = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="i/n", help="Compute the i-th of n parts, for job arrays.")
+    ] = None,
+    threads: ThreadCount = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run an experiment of your own, described in a TOML file; running again goes on where it stopped."""
+    from aftereffect.cli.experiments import check_spec, run_file
+    from aftereffect.cli.messages import remarks
+
+    count = _threads(threads)
+    with remarks():
+        if check:
+            check_spec(spec, count)
+        else:
+            run_file(spec, out, scheduler, count, shard, fresh, quiet)
+
+
+@app.command()
+def reproduce(
+    figure: Annotated[list[str] | None, typer.Argument(metavar="[FIGURE ..]", help="Figures (default: all).")] = None,
+    scale: Annotated[str, typer.Option(metavar="quick|paper", help="How many runs.")] = "quick",
+    out: OutDirectory = None,
+    fresh: Fresh = False,
+    scheduler: Scheduler = None,
+    threads: ThreadCount = None,
+    quiet: Quiet = False,
+) -> None:
+    """Regenerate the paper's figures and say, claim by claim, what holds."""
+    from aftereffect.cli.experiments import reproduce_figures
+    from aftereffect.cli.messages import remarks
+
+    with remarks():
+        reproduce_figures(figure or [], scale, out, scheduler, _threads(threads), fresh, quiet)
+
+
+@app.command()
+def report(directory: Annotated[str, typer.Argument(metavar="DIR", help="Where experiments' results are.")]) -> None:
+    """Join what is in a directory: figures, verdicts and one HTML page."""
+    from aftereffect.cli.experiments import report_directory
+
+    report_directory(directory)
+
+
+def _threads(text: str | None) -> int | None:
+    from aftereffect.cli.request import read_number
+
+    return None if text is None else read_number("--threads", text, 1, 1024)

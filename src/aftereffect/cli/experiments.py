@@ -1,0 +1,181 @@
+"""What `run`, `reproduce` and `report` do: read the request, run it with progress on a terminal, say where things are."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from aftereffect.cli.messages import say
+from aftereffect.cli.progress import sweep_bars
+from aftereffect.errors import AftereffectError
+from aftereffect.experiments.executors import DaskCluster, Executor, Threads
+from aftereffect.experiments.paper import experiments_of, figure_names, load_experiments, reproduce, write_verdicts
+from aftereffect.experiments.plan import Plan
+from aftereffect.experiments.run import Results, run_spec
+from aftereffect.experiments.spec import load_spec
+from aftereffect.experiments.store import written_command
+
+
+def executor_for(scheduler: str | None, threads: int | None) -> Executor:
+    """Where to compute: this process's threads, or a Dask cluster."""
+    return DaskCluster(scheduler) if scheduler is not None else Threads(threads)
+
+
+def read_piece(text: str | None) -> tuple[int, int] | None:
+    """`--shard i/n` as two numbers."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+)/(\d+)", text.strip())
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise AftereffectError(f"--shard takes i/n with 1 <= i <= n, for example 3/16, got {text!r}")
+    return int(found[1]), int(found[2])
+
+
+def check_spec(path: str, threads: int | None) -> None:
+    """Say what a spec would run, and about how long."""
+    spec = load_spec(path)
+    print("\n".join(_described(Plan(spec), threads)))
+
+
+def _described(plan: Plan, threads: int | None) -> Iterator[str]:
+    spec = plan.spec
+    runs = f"{spec.instances} instances x {spec.runs} runs" if spec.instances > 1 else f"{spec.runs} runs"
+    yield f"{spec.name}: {runs} of {spec.horizon:,} rounds for each policy on each problem, seed {spec.seed}"
+    yield from (f"  problem {problem}" for problem in plan.problems)
+    for (_, candidates), label in zip(plan.policies, plan.labels, strict=True):
+        yield f"  policy  {label}" + (f", chosen from {len(candidates)}" if candidates else "")
+    cores = threads or os.cpu_count() or 1
+    seconds = plan.estimated_seconds / cores
+    yield (
+        f"  {plan.shard_count} shards, {plan.work:,} rounds: about {_duration(seconds)} on {cores} cores "
+        "(from typical speeds, compiling not counted)"
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+@contextmanager
+def _resumable(directory: Path) -> Iterator[None]:
+    """Say how to go on when a run is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"stopped; what is finished is kept in {str(directory)!r}, the same command goes on from there")
+        raise
+
+
+def run_file(
+    path: str, out: str | None, scheduler: str | None, threads: int | None, piece: str | None, fresh: bool, quiet: bool
+) -> None:
+    """`aftereffect run`."""
+    spec = load_spec(path)
+    directory = Path(out) if out is not None else Path("out") / spec.name
+    plan = Plan(spec)
+    part = read_piece(piece)
+    with _resumable(directory), sweep_bars(_work(plan), quiet) as progress:
+        run_spec(
+            spec,
+            directory,
+            executor=executor_for(scheduler, threads),
+            fresh=fresh,
+            piece=part,
+            command=written_command(),
+            progress=progress,
+            say=say,
+        )
+    if part is None:
+        _show(directory, load_experiments(directory), judge=False)
+    else:
+        print(f"piece {part[0]} of {part[1]} is in {directory}; when all are there: aftereffect report {directory}")
+
+
+def _work(plan: Plan) -> dict[str, int]:
+    """Rounds by policy label."""
+    work: dict[str, int] = {}
+    for task in [*plan.tuning_tasks(), *plan.main_tasks({})]:
+        work[task.label] = work.get(task.label, 0) + task.work
+    return work
+
+
+def reproduce_figures(
+    figures: list[str],
+    scale: str,
+    out: str | None,
+    scheduler: str | None,
+    threads: int | None,
+    fresh: bool,
+    quiet: bool,
+) -> None:
+    """`aftereffect reproduce`."""
+    directory = Path(out) if out is not None else Path("out") / f"reproduction-{scale}"
+    names = figure_names(figures)
+    work: dict[str, int] = {}
+    for experiment in (e for name in names for e in experiments_of(name, scale)):
+        for label, rounds in _work(Plan(experiment.spec)).items():
+            work[label] = work.get(label, 0) + rounds
+    with _resumable(directory), sweep_bars(work, quiet) as progress:
+        results = reproduce(
+            names,
+            scale,
+            directory,
+            command=written_command(),
+            executor=executor_for(scheduler, threads),
+            fresh=fresh,
+            watch=lambda _: progress,
+            say=say,
+        )
+    _show(directory, results, judge=True)
+
+
+def report_directory(out: str) -> None:
+    """`aftereffect report`."""
+    directory = Path(out)
+    _show(directory, load_experiments(directory), judge=True)
+
+
+def _show(directory: Path, results: list[Results], judge: bool) -> None:
+    """Draw the figures, write the page, print verdicts or means, and say where everything is."""
+    from aftereffect.report.figures import draw_all
+    from aftereffect.report.page import write_page
+
+    for r in results:
+        if not r.complete:
+            say(f"{r.spec.name} is not complete: {len(r.store.finished())} of {r.manifest['shards']} shards are there")
+    whole = [r for r in results if r.complete]
+    if not whole:
+        raise AftereffectError(f"{str(directory)!r} holds no complete experiment yet; run the missing pieces first")
+    verdicts = write_verdicts(directory, whole) if judge else []
+    for line in _verdict_lines(verdicts):
+        print(line)
+    if not verdicts:
+        for line in (text for r in whole for text in _means(r)):
+            print(line)
+    draw_all(whole, directory / "figures")
+    page = write_page(directory / "report.html", whole, verdicts)
+    print(f"figures: {directory / 'figures'}")
+    print(f"page:    {page}")
+
+
+_MARKS: dict[str, str] = {"holds": "holds    ", "fails": "FAILS    ", "undecided": "undecided"}
+
+
+def _verdict_lines(verdicts: list[dict[str, object]]) -> Iterator[str]:
+    for v in verdicts:
+        span = f"{v['estimate']:,.4g} [{v['low']:,.4g}, {v['high']:,.4g}]"
+        yield f"{_MARKS[str(v['verdict'])]}  {v['sentence']}  ({span})"
+
+
+def _means(results: Results) -> Iterator[str]:
+    yield f"{results.spec.name}: mean regret at T = {results.spec.horizon:,}"
+    for problem in results.problems:
+        yield f"  {problem}"
+        order: Callable[[str], float] = lambda p: float(results.curves(problem, p)[:, -1].mean())  # noqa: E731, B023
+        for policy in sorted(results.policies, key=order):
+            yield f"    {order(policy):>12,.1f}  {policy}"

@@ -1,0 +1,117 @@
+"""What `simulate` shows: the JSON document, or a table for people."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from aftereffect.cli.console import show
+from aftereffect.cli.request import Request
+from aftereffect.simulation.result import Comparison, Result
+
+if TYPE_CHECKING:
+    import polars
+
+
+def document(request: Request, comparison: Comparison) -> dict[str, Any]:
+    """The results in plain data, names as they were given."""
+    results = _by_notation(request, comparison)
+    first = next(iter(results.values()))
+    return {
+        "problem": request.notation,
+        "horizon": request.horizon,
+        "instances": first.instances,
+        "seed": request.seed,
+        "arms": list(first.names),
+        "best_fixed": [{"allocation": b.allocation.tolist(), "utility": float(b.utility)} for b in first.best],
+        "policies": [
+            {
+                "policy": notation,
+                "rounds": result.rounds.tolist(),
+                "regret_mean": result.mean.tolist(),
+                "regret_std": result.std.tolist(),
+                "runs": result.runs,
+            }
+            for notation, result in results.items()
+        ],
+    }
+
+
+def tidy(request: Request, comparison: Comparison) -> polars.DataFrame:
+    """One row per policy, run and checkpoint; the problem with its parameters, so that files can be put together."""
+    import polars
+
+    return comparison.to_frame().with_columns(polars.lit(request.notation).alias("problem"))
+
+
+def show_json(results: dict[str, Any]) -> None:
+    """The document and nothing else."""
+    print(json.dumps(results, allow_nan=False))
+
+
+def show_table(request: Request, comparison: Comparison) -> None:
+    """The policies, best first, and what they are measured against."""
+    results = _by_notation(request, comparison)
+    first = next(iter(results.values()))
+    heading = Text(_heading(request, first) + "\n", "bold")
+    show(heading, regret_table(results), Text("\n" + best_fixed_line(first)), as_wide_as_needed=True)
+
+
+def regret_table(results: dict[str, Result]) -> Table:
+    """Regret at the horizon, policy by policy, the smallest first."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("policy", overflow="fold")
+    for title in ("regret", "95 percent interval", "std. dev.", "per round"):
+        table.add_column(title, justify="right", no_wrap=True)
+    digits = _digits([float(r.mean[-1]) for r in results.values()])
+    for notation, result in sorted(results.items(), key=lambda item: item[1].mean[-1]):
+        mean, low, high = (float(curve[-1]) for curve in result.interval())
+        table.add_row(
+            Text(notation),
+            f"{mean:,.{digits}f}",
+            f"{low:,.{digits}f} to {high:,.{digits}f}" if np.isfinite(low) else "-",
+            f"{result.std[-1]:,.{digits}f}" if len(result.regret) > 1 else "-",
+            f"{mean / result.horizon:.5f}",
+        )
+    return table
+
+
+SHOWN_ARMS = 8
+SMALLEST_SHOWN = 5e-5  # what four decimals can tell from nothing
+
+
+def best_fixed_line(result: Result) -> str:
+    """What the regret is measured against: its shares for one instance, its utility for several."""
+    utilities = [b.utility for b in result.best]
+    if len(utilities) > 1:
+        return (
+            f"best fixed allocation: utility {np.mean(utilities):.5f} a round, mean over {len(utilities)} instances"
+            f" ({min(utilities):.5f} to {max(utilities):.5f})"
+        )
+    shares = result.best[0].allocation
+    shown = [k for k in np.argsort(-shares, kind="stable")[:SHOWN_ARMS].tolist() if shares[k] >= SMALLEST_SHOWN]
+    named = ", ".join(f"{result.names[k]} {shares[k]:.4f}" for k in sorted(shown))
+    others = len(shares) - len(shown)
+    rest = f", {others} other{'s' * (others > 1)} {max(0.0, 1 - shares[shown].sum()):.4f}" if others else ""
+    return f"best fixed allocation: {named}{rest}; utility {utilities[0]:.5f} a round"
+
+
+def _heading(request: Request, result: Result) -> str:
+    runs = f"{result.runs} run{'s' * (result.runs > 1)}"
+    times = runs if result.instances == 1 else f"{result.instances} instances x {runs}"
+    return f"{request.notation}: {result.horizon:,} rounds, {times}, seed {request.seed}"
+
+
+def _by_notation(request: Request, comparison: Comparison) -> dict[str, Result]:
+    return {notation: comparison[policy.key] for notation, policy in request.policies.items()}
+
+
+def _digits(values: list[float]) -> int:
+    """Decimals that leave the smallest regret some three digits."""
+    smallest = min(abs(v) for v in values)
+    return 0 if smallest >= 1000 else 1 if smallest >= 10 else 2 if smallest >= 1 else 3

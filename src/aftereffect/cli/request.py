@@ -1,0 +1,138 @@
+"""What `simulate` was asked for: read and checked before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TypeVar
+
+import aftereffect.policies  # noqa: F401 (makes every policy known)
+from aftereffect.cli.files import check_target
+from aftereffect.errors import AftereffectError
+from aftereffect.model.catalog import Family, family_from
+from aftereffect.model.problem import Problem
+from aftereffect.policies.base import Policy, policy_from
+from aftereffect.simulation.result import Comparison
+from aftereffect.simulation.simulate import Progress, simulate
+
+Built = TypeVar("Built")
+
+MOST = 10**15  # rounds; far beyond what anyone can wait for, and within what the kernels can count
+MOST_OF_EACH = 10**6  # runs, instances, checkpoints: a slip of the finger should not eat the memory
+
+
+@dataclass(frozen=True)
+class Request:
+    """A simulation with its names as they were given."""
+
+    notation: str
+    problem: Problem | Family
+    policies: dict[str, Policy]
+    horizon: int
+    runs: int
+    instances: int | None
+    seed: int
+    threads: int | None
+    checkpoints: int
+    out: Path | None
+
+    @property
+    def rounds(self) -> int:
+        """Rounds to simulate in total."""
+        return self.horizon * self.runs * (self.instances or 1) * len(self.policies)
+
+    def run(self, progress: Progress | None) -> Comparison:
+        """Simulate."""
+        return simulate(
+            self.problem,
+            list(self.policies.values()),
+            self.horizon,
+            self.runs,
+            self.instances,
+            self.seed,
+            self.checkpoints,
+            self.threads,
+            progress=progress,
+        )
+
+
+def read_request(
+    problem: str,
+    policies: Sequence[str],
+    horizon: str,
+    runs: str,
+    instances: str | None,
+    seed: str,
+    threads: str | None,
+    checkpoints: str,
+    out: str | None,
+) -> Request:
+    """Read the options of `simulate`; the first mistake is raised."""
+    count = None if instances is None else read_number("--instances", instances, 1, MOST_OF_EACH)
+    return Request(
+        notation=problem,
+        problem=read_problem(problem, count),
+        policies=read_policies(policies),
+        horizon=read_number("--horizon", horizon, 1, MOST),
+        runs=read_number("--runs", runs, 1, MOST_OF_EACH),
+        instances=count,
+        seed=read_number("--seed", seed, 0),
+        threads=None if threads is None else read_number("--threads", threads, 1, 1024),
+        checkpoints=read_number("--checkpoints", checkpoints, 1, MOST_OF_EACH),
+        out=None if out is None else check_target(Path(out)),
+    )
+
+
+def read_problem(notation: str, instances: int | None) -> Problem | Family:
+    """The one problem that a seed in the notation names, else a family to draw instances from."""
+    family, seed = _build("problem", notation, family_from)
+    if seed is None:
+        return family
+    if instances is not None:
+        raise AftereffectError(
+            f"--instances draws problems from a family, but seed={seed} in {notation!r} names one problem"
+        )
+    return family.draw(seed)
+
+
+def read_policies(notations: Sequence[str]) -> dict[str, Policy]:
+    """Policies by their notation as given; the same one twice is refused, however it is written."""
+    found: dict[str, Policy] = {}
+    for notation in notations:
+        policy = _build("policy", notation, policy_from)
+        same = next((given for given, other in found.items() if other.key == policy.key), None)
+        if same is not None:
+            other = "" if same == notation else f" ({same!r} is the same)"
+            raise AftereffectError(f"policy {notation!r} is given twice{other}")
+        found[notation] = policy
+    return found
+
+
+def _build(kind: str, notation: str, build: Callable[[str], Built]) -> Built:
+    """Build from the notation; whatever a value is refused with is the mistake of who wrote it."""
+    try:
+        return build(notation)
+    except AftereffectError:
+        raise
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise AftereffectError(f"{kind} {notation!r}: {error}") from error
+
+
+def read_number(option: str, text: str, least: int, most: int | None = None) -> int:
+    """A whole number, also written 100_000 or 1e5.
+
+    >>> read_number("--horizon", "1e5", 1)
+    100000
+    """
+    allowed = f"a whole number from {least}" + ("" if most is None else f" to {most:,}")
+    mistake = AftereffectError(f"{option} must be {allowed}, got {text!r}")
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise mistake from None
+    # Compared before it is made an int: 1e999999999 would take forever.
+    if not number.is_finite() or number < least or number > (most or 10**30) or number != int(number):
+        raise mistake
+    return int(number)

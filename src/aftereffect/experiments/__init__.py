@@ -1,0 +1,1 @@
+"""Experiments: specs, sweeps, storage, executors, the paper's figures and claims."""

@@ -1,0 +1,227 @@
+"""The paper's claims, each as one sentence with the experiments it rests on and the way it is judged.
+
+Nothing is tuned to make a claim hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from aftereffect.experiments.judges import (
+    BY_MEMORY,
+    LEVEL,
+    NEGATIVE,
+    Experiments,
+    Finding,
+    advantage_shrinks,
+    beats_all,
+    better_for_larger_rho,
+    carries_over,
+    grows_with_arms,
+    insensitive,
+    linear_at,
+    memory_fades,
+    robust_to_memory,
+    search_picks,
+    sublinear,
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the paper: which experiments it rests on, and how it is judged."""
+
+    id: str
+    figures: tuple[str, ...]
+    sentence: str
+    judge: Callable[[Experiments], Finding]
+    why: str = ""  # said when it does not hold
+
+
+def judge_all(experiments: Experiments) -> list[dict[str, Any]]:
+    """Every claim whose experiments are there and complete, in plain data."""
+    verdicts = []
+    for claim in CLAIMS:
+        if all(name in experiments and experiments[name].complete for name in claim.figures):
+            found = claim.judge(experiments)
+            explanation = " ".join(filter(None, [found.explanation, claim.why if found.verdict != "holds" else ""]))
+            head = {"id": claim.id, "figures": list(claim.figures), "sentence": claim.sentence, "level": LEVEL}
+            verdicts.append({**head, **asdict(found), "explanation": explanation})
+    return verdicts
+
+
+ROUND_ROBIN = (
+    "D-UCB with discount .8 keeps at most 5 effective samples, so it plays the arms in turn. An arm that comes up every K "
+    "rounds has, when it is played, the impact (1 - memory) / (1 - memory^K): .83, .71 and .63 at memory .2, .4 and .6 for two "
+    "arms, .61 for five arms at .4. The responses peak near .5, so this costs about .105, .045, .016 and .011 a round: a "
+    "constant share for ever, but up to this horizon less than Algorithm 3 spends on exploring with radii as wide as its proof "
+    "needs."
+)
+LEMMA, PRINTED = "history-ucb:log=lemma", "history-ucb:log=printed"
+READINGS = (("lemma", LEMMA, "ln(L rho m)"), ("printed", PRINTED, "printed ln(L rho)"))
+
+
+def _figure_2a() -> list[Claim]:
+    others = (
+        "cucb:clip=false,grid_for=action",
+        "cucb:clip=true,grid_for=cucb",
+        "cucb:clip=false,grid_for=cucb",
+        "meta-exp3:form=loss",
+    )
+    return [
+        Claim(
+            "2a",
+            ("fig2a",),
+            "With no memory, Algorithm 1 has lower regret than CUCB, mEXP3 and EXP3.",
+            beats_all("fig2a", "action-ucb", ("cucb", "meta-exp3", "exp3")),
+        ),
+        Claim(
+            "2a-meta",
+            ("fig2a",),
+            "mEXP3 does better than EXP3 for large T.",
+            beats_all("fig2a", "meta-exp3", ("exp3",)),
+        ),
+        Claim(
+            "2a-options",
+            ("options",),
+            "Algorithm 1 keeps that lead under the other readings of CUCB and mEXP3 (our question, not the paper's).",
+            beats_all("options", "action-ucb", others),
+            "The order of Fig. 2(a) turns with details the paper leaves open: unclipped bounds let CUCB tell apart cells that "
+            "clipping makes equal, and a coarser grid has fewer cells to explore.",
+        ),
+    ]
+
+
+def _figures_2_and_3() -> list[Claim]:
+    places = [(f"2{f}", f"At memory {m}") for f, m in (("b", ".2"), ("c", ".4"), ("d", ".6"))]
+    places += [(f"3{f}", f"With {k} arms") for f, k in (("a", 3), ("b", 4), ("c", 5))]
+    return [
+        Claim(
+            f"{place}-{reading}",
+            (f"fig{place}",),
+            f"{where} Algorithm 3 ({words}) has lower regret than D-UCB, SW-UCB and EXP3.",
+            beats_all(f"fig{place}", policy, ("d-ucb", "sw-ucb", "exp3")),
+            ROUND_ROBIN,
+        )
+        for place, where in places
+        for reading, policy, words in READINGS
+    ]
+
+
+def _trends() -> list[Claim]:
+    claims = []
+    for reading, policy, words in READINGS:
+        alg = f"Algorithm 3 ({words})"
+        claims += [
+            Claim(
+                f"small-memory-{reading}",
+                ("fig2b", "fig2d"),
+                f"The advantage of {alg} is larger at small memory.",
+                advantage_shrinks(policy),
+            ),
+            Claim(
+                f"arms-{reading}",
+                ("fig2c", "fig3a", "fig3b", "fig3c"),
+                f"The slope of the regret of {alg} grows with K.",
+                grows_with_arms(policy),
+            ),
+            Claim(f"rho-flat-{reading}", ("fig3d",), f"{alg} is insensitive to rho.", insensitive(reading)),
+            Claim(
+                f"rho-better-{reading}",
+                ("fig3d",),
+                f"{alg} does slightly better for larger rho.",
+                better_for_larger_rho(reading),
+            ),
+            Claim(f"memory-flat-{reading}", BY_MEMORY, f"{alg} is robust to the memory.", robust_to_memory(policy)),
+            Claim(
+                f"memory-fades-{reading}",
+                BY_MEMORY,
+                f"The memory's effect on {alg} fades as T grows.",
+                memory_fades(policy),
+            ),
+        ]
+    return claims
+
+
+def _example_1() -> list[Claim]:
+    claims = []
+    for memory in (0.0, 0.5):
+        where = f"On Example 1 at memory {memory:g}"
+        for policy, words in (("thompson", "Thompson sampling"), ("ucb1", "UCB1"), ("exp3", "EXP3")):
+            sentence = f"{where} {words} loses eps/2 a round for ever."
+            claims.append(Claim(f"linear-{policy}-{memory:g}", NEGATIVE, sentence, linear_at(policy, memory)))
+        learners = READINGS if memory else (("action-ucb", "action-ucb", ""),)
+        for name, policy, words in learners:
+            alg = f"Algorithm 3 ({words})" if words else "Algorithm 1"
+            sentence = f"{where} {alg} does not: its regret grows more slowly than T."
+            claims.append(Claim(f"sublinear-{name}-{memory:g}", NEGATIVE, sentence, sublinear(policy, memory)))
+    return claims
+
+
+def _searches_and_extensions() -> list[Claim]:
+    claims = [
+        Claim(
+            "tuning-d-ucb",
+            ("tuning",),
+            "The grid search for D-UCB's discount picks .8.",
+            search_picks("d-ucb", "discount", 0.8),
+            "All these discounts come down to playing the arms in turn, with little to choose between them.",
+        ),
+        Claim(
+            "tuning-sw-ucb",
+            ("tuning",),
+            "The grid search for SW-UCB's window picks 200.",
+            search_picks("sw-ucb", "window", 200),
+            "A shorter window switches arms more often, which keeps the impact nearer to equal shares.",
+        ),
+    ]
+    for reading, _, words in READINGS:
+        alg = f"Algorithm 3 ({words})"
+        claims += [
+            Claim(
+                f"general-{reading}",
+                ("general",),
+                f"{alg} carries over to other impacts: at most half again its regret under the discounted average.",
+                carries_over(reading, ""),
+            ),
+            Claim(
+                f"bound-{reading}",
+                ("general",),
+                f"Knowing only that memory is at most .9, {alg} has at most half again the regret.",
+                carries_over(reading, "0.9"),
+            ),
+        ]
+    return claims
+
+
+def _longer() -> list[Claim]:
+    problems = [("gaussian:memory=0.6", "memory .6")]
+    problems += [(f"gaussian:arms={k},memory=0.4", f"{k} arms") for k in (3, 4, 5)]
+    variants = (
+        ("log=lemma", "ln(L rho m)"),
+        ("log=lemma,zero=true", "ln(L rho m), grid with zero"),
+        ("log=printed", "printed ln(L rho)"),
+        ("log=printed,zero=true", "printed ln(L rho), grid with zero"),
+    )
+    return [
+        Claim(
+            f"long-{words.replace(' ', '-')}-{variant}",
+            ("long",),
+            f"At T = 1,000,000 and {words} Algorithm 3 ({reading}) has lower regret than D-UCB.",
+            beats_all("long", f"history-ucb:{variant}", ("d-ucb",), problem),
+        )
+        for problem, words in problems
+        for variant, reading in variants
+    ]
+
+
+CLAIMS = [
+    *_figure_2a(),
+    *_figures_2_and_3(),
+    *_trends(),
+    *_example_1(),
+    *_searches_and_extensions(),
+    *_longer(),
+]

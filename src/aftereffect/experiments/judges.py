@@ -1,0 +1,318 @@
+"""How claims are judged: statistics on paired runs with confidence intervals, and the verdicts they lead to.
+
+A claim about several comparisons holds only if all of them do; their intervals are widened (Bonferroni), so that the claim
+as a whole is judged at the stated level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import polars
+
+from aftereffect.experiments.run import Results
+from aftereffect.model.curves import Floats
+from aftereffect.simulation.result import mean_interval
+
+LEVEL = 0.95
+INSENSITIVE = 0.25  # "not sensitive", "robust": regrets within a quarter of their mean
+PREDICTED_SLOPE = 0.1  # eps/2 of Example 1 with eps = .2
+SLOPE_TOLERANCE = 0.05  # a measured slope counts as the predicted one within five percent
+BOOTSTRAPS = 2000
+
+Experiments = Mapping[str, Results]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was measured, and what it says about the claim."""
+
+    statistic: str
+    estimate: float
+    low: float
+    high: float
+    verdict: str
+    explanation: str = ""
+
+
+# Statistics.
+
+
+def final(results: Results, problem: str, policy: str) -> Floats:
+    """Each run's regret at the horizon."""
+    return results.curves(problem, policy)[:, -1]
+
+
+def _interval(values: Floats, instances: int, level: float) -> tuple[float, float, float]:
+    mean, low, high = (float(v[0]) for v in mean_interval(values[:, None], instances, level))
+    return mean, low, high
+
+
+def _verdict_below(low: float, high: float, bound: float = 0.0) -> str:
+    """Is the quantity below the bound?"""
+    return "holds" if high < bound else "fails" if low > bound else "undecided"
+
+
+def _worst(parts: Sequence[Finding], statistic: str) -> Finding:
+    """A claim that all of several comparisons hold, told by the worst of them."""
+    order = {"fails": 0, "undecided": 1, "holds": 2}
+    worst = min(parts, key=lambda f: (order[f.verdict], -f.estimate))
+    others = "; ".join(f"{f.statistic}: {f.estimate:,.0f} ({f.verdict})" for f in parts)
+    return Finding(
+        f"{statistic}: {worst.statistic}", worst.estimate, worst.low, worst.high, worst.verdict, others + "."
+    )
+
+
+def _bootstrap(groups: Sequence[Floats], statistic: Callable[[Sequence[Floats]], float]) -> tuple[float, float, float]:
+    """A statistic of several samples of independent units, with a percentile interval; units keep their pairing."""
+    random = np.random.default_rng(20_211_206)
+    size = len(groups[0])
+    draws = [statistic([g[pick] for g in groups]) for pick in random.integers(0, size, (BOOTSTRAPS, size))]
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return statistic(groups), float(low), float(high)
+
+
+def _units(results: Results, values: Floats) -> Floats:
+    """Independent units: instance means where there are several instances, else runs."""
+    return values.reshape(results.spec.instances, -1).mean(axis=1) if results.spec.instances > 1 else values
+
+
+# Ways of judging.
+
+
+def beats_all(
+    name: str, policy: str, rivals: Sequence[str], problem: str | None = None
+) -> Callable[[Experiments], Finding]:
+    """Lower regret at T than each rival, run by run on the same random numbers."""
+
+    def judge(experiments: Experiments) -> Finding:
+        results = experiments[name]
+        where = problem or results.problems[0]
+        level = 1 - (1 - LEVEL) / len(rivals)
+        parts = []
+        for rival in rivals:
+            gap = final(results, where, policy) - final(results, where, rival)
+            mean, low, high = _interval(gap, results.spec.instances, level)
+            parts.append(Finding(f"regret minus {rival}'s", mean, low, high, _verdict_below(low, high)))
+        return _worst(parts, f"{policy} at T = {results.spec.horizon:,}")
+
+    return judge
+
+
+def advantage_shrinks(policy: str) -> Callable[[Experiments], Finding]:
+    """The gap to the best baseline is larger at memory .2 than at .6."""
+
+    def judge(experiments: Experiments) -> Finding:
+        gaps = []
+        for name in ("fig2b", "fig2d"):
+            r = experiments[name]
+            rivals = [final(r, r.problems[0], rival) for rival in ("d-ucb", "sw-ucb", "exp3")]
+            best = min(rivals, key=lambda v: float(v.mean()))
+            gaps.append(best - final(r, r.problems[0], policy))
+        mean, low, high = _interval(gaps[1] - gaps[0], experiments["fig2b"].spec.instances, LEVEL)
+        statistic = "advantage over the best baseline at memory .6 minus that at memory .2"
+        return Finding(statistic, mean, low, high, _verdict_below(low, high))
+
+    return judge
+
+
+def grows_with_arms(policy: str) -> Callable[[Experiments], Finding]:
+    """Regret at T grows with each further arm."""
+    names = ("fig2c", "fig3a", "fig3b", "fig3c")
+
+    def judge(experiments: Experiments) -> Finding:
+        samples = [_units(r, final(r, r.problems[0], policy)) / r.spec.horizon for r in (experiments[n] for n in names)]
+        steps = [(b.mean() - a.mean(), _spread(a, b)) for a, b in pairwise(samples)]
+        step, half = min(steps, key=lambda s: s[0] - s[1])
+        slopes = ", ".join(f"K {k}: {s.mean():.4f}" for k, s in zip((2, 3, 4, 5), samples, strict=True))
+        verdict = "holds" if step - half > 0 else "fails" if step + half < 0 else "undecided"
+        ratio = samples[-1].mean() / samples[0].mean()
+        note = f"Regret a round: {slopes}. From K 2 to K 5 it grows {ratio:.2f} times (proportional would be 2.5)."
+        return Finding(
+            "smallest increase of regret a round from one K to the next", step, step - half, step + half, verdict, note
+        )
+
+    return judge
+
+
+def _spread(a: Floats, b: Floats) -> float:
+    """Half the width of an interval for a difference of means of independent samples, three of them at once."""
+    from scipy.special import stdtrit
+
+    t = float(stdtrit(min(len(a), len(b)) - 1, 1 - (1 - LEVEL) / 6))
+    return t * float(np.sqrt(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b)))
+
+
+def _relative_range(samples: Sequence[Floats]) -> float:
+    means = [float(s.mean()) for s in samples]
+    return (max(means) - min(means)) / float(np.mean(means))
+
+
+def insensitive(log: str) -> Callable[[Experiments], Finding]:
+    """Regrets over all rho lie within a quarter of their mean."""
+
+    def judge(experiments: Experiments) -> Finding:
+        r = experiments["fig3d"]
+        policies = [p for p in r.policies if f"log={log}" in p]
+        samples = [_units(r, final(r, r.problems[0], p)) for p in policies]
+        value, low, high = _bootstrap(samples, _relative_range)
+        note = ", ".join(
+            f"{p.split('estimation=')[1].split(',')[0]}: {s.mean():,.0f}"
+            for p, s in zip(policies, samples, strict=True)
+        )
+        verdict = _verdict_below(low, high, INSENSITIVE)
+        return Finding(
+            "(largest - smallest) / mean regret over rho", value, low, high, verdict, f"Regret by rho: {note}."
+        )
+
+    return judge
+
+
+def better_for_larger_rho(log: str) -> Callable[[Experiments], Finding]:
+    """Regret at rho .8 is below that at rho .1."""
+
+    def judge(experiments: Experiments) -> Finding:
+        r = experiments["fig3d"]
+        large, small = (f"history-ucb:estimation={rho},log={log}" for rho in (0.8, 0.1))
+        gap = final(r, r.problems[0], large) - final(r, r.problems[0], small)
+        mean, low, high = _interval(gap, r.spec.instances, LEVEL)
+        return Finding("regret at rho .8 minus regret at rho .1", mean, low, high, _verdict_below(low, high))
+
+    return judge
+
+
+BY_MEMORY = ("fig2b", "fig2c", "fig2d")
+
+
+def robust_to_memory(policy: str) -> Callable[[Experiments], Finding]:
+    """Regrets over memories .2, .4, .6 lie within a quarter of their mean."""
+
+    def judge(experiments: Experiments) -> Finding:
+        samples = [_units(r, final(r, r.problems[0], policy)) for r in (experiments[n] for n in BY_MEMORY)]
+        value, low, high = _bootstrap(samples, _relative_range)
+        statistic = "(largest - smallest) / mean regret over memories .2, .4, .6"
+        return Finding(statistic, value, low, high, _verdict_below(low, high, INSENSITIVE))
+
+    return judge
+
+
+def memory_fades(policy: str) -> Callable[[Experiments], Finding]:
+    """The relative range over memories is smaller at T than at a tenth of it."""
+
+    def judge(experiments: Experiments) -> Finding:
+        curves = [r.curves(r.problems[0], policy) for r in (experiments[n] for n in BY_MEMORY)]
+        first = experiments["fig2b"]
+        early = int(np.searchsorted(first.rounds, first.spec.horizon / 10))
+        samples = [_units(first, c[:, -1]) for c in curves] + [_units(first, c[:, early]) for c in curves]
+        value, low, high = _bootstrap(samples, lambda s: _relative_range(s[:3]) - _relative_range(s[3:]))
+        statistic = f"relative range over memories at T minus that at round {int(first.rounds[early]):,}"
+        return Finding(statistic, value, low, high, _verdict_below(low, high))
+
+    return judge
+
+
+def negative_name(horizon: int) -> str:
+    """Name of Example 1's experiment at a horizon."""
+    return f"negative-{horizon}"
+
+
+HORIZONS = (10_000, 30_000, 100_000, 300_000)
+NEGATIVE = tuple(negative_name(h) for h in HORIZONS)
+
+
+def linear_at(policy: str, memory: float) -> Callable[[Experiments], Finding]:
+    """Regret in the second half of the longest run grows by eps/2 a round."""
+
+    def judge(experiments: Experiments) -> Finding:
+        r = experiments[NEGATIVE[-1]]
+        curves = r.curves(f"tent:memory={memory:g}", policy)
+        half = int(np.searchsorted(r.rounds, r.spec.horizon / 2))
+        slope = (curves[:, -1] - curves[:, half]) / (r.rounds[-1] - r.rounds[half])
+        mean, low, high = _interval(slope, 1, LEVEL)
+        near = abs(low / PREDICTED_SLOPE - 1) <= SLOPE_TOLERANCE and abs(high / PREDICTED_SLOPE - 1) <= SLOPE_TOLERANCE
+        far = low > PREDICTED_SLOPE * (1 + SLOPE_TOLERANCE) or high < PREDICTED_SLOPE * (1 - SLOPE_TOLERANCE)
+        verdict = "holds" if near else "fails" if far else "undecided"
+        return Finding("regret a round in the second half, predicted .1", mean, low, high, verdict)
+
+    return judge
+
+
+def sublinear(policy: str, memory: float) -> Callable[[Experiments], Finding]:
+    """Across horizons, each with its own grid, regret grows more slowly than T."""
+
+    def judge(experiments: Experiments) -> Finding:
+        problem = f"tent:memory={memory:g}"
+        samples = [final(experiments[n], problem, policy) for n in NEGATIVE]
+        logs = np.log(HORIZONS)
+
+        def slope(groups: Sequence[Floats]) -> float:
+            return float(np.polyfit(logs, [np.log(g.mean()) for g in groups], 1)[0])
+
+        value, low, high = _bootstrap(samples, slope)
+        note = ", ".join(f"T {h:,}: {s.mean() / h:.4f}" for h, s in zip(HORIZONS, samples, strict=True))
+        statistic = "slope of ln regret in ln T (1 is linear)"
+        return Finding(statistic, value, low, high, _verdict_below(low, high, 1.0), f"Regret a round: {note}.")
+
+    return judge
+
+
+def search_picks(policy: str, parameter: str, value: float) -> Callable[[Experiments], Finding]:
+    """The grid search picks the paper's value at every memory; a better candidate anywhere refutes it."""
+
+    def judge(experiments: Experiments) -> Finding:
+        r = experiments["tuning"]
+        frame = r.store.frame("tuning").sort("policy", "instance", "run").collect()
+        wanted = f"{policy}:{parameter}={value:g}"
+        parts, picked = [], []
+        for search in r.tuning():
+            if not str(search["policy"]).startswith(policy):
+                continue
+            candidates = [str(c) for c in search["candidates"]]  # type: ignore[attr-defined]
+            runs = {
+                c: frame.filter((polars.col("problem") == search["problem"]) & (polars.col("policy") == c))[
+                    "regret"
+                ].to_numpy()
+                for c in candidates
+            }
+            picked.append(f"{search['problem']}: {search['chosen']}")
+            level = 1 - (1 - LEVEL) / (3 * (len(candidates) - 1))
+            for other in candidates:
+                if other != wanted:
+                    mean, low, high = _interval(runs[wanted] - runs[other], r.spec.tuning.instances, level)
+                    parts.append(
+                        Finding(
+                            f"regret minus {other}'s on {search['problem']}", mean, low, high, _verdict_below(low, high)
+                        )
+                    )
+        worst = _worst(parts, wanted)
+        return Finding(
+            worst.statistic, worst.estimate, worst.low, worst.high, worst.verdict, f"Picked: {'; '.join(picked)}."
+        )
+
+    return judge
+
+
+def carries_over(log: str, told: str) -> Callable[[Experiments], Finding]:
+    """Under every impact Algorithm 3's regret is at most half again what it is under the discounted average."""
+
+    def judge(experiments: Experiments) -> Finding:
+        r = experiments["general"]
+        policy = f"history-ucb:log={log}" + (f",memory={told}" if told else "")
+        base_policy = f"history-ucb:log={log}"
+        base = _units(r, final(r, r.problems[0], base_policy))
+        others = r.problems if told else r.problems[1:]
+        ratios = []
+        for problem in others:
+            sample = _units(r, final(r, problem, policy))
+            ratios.append((problem, *_bootstrap([sample, base], lambda s: float(s[0].mean() / s[1].mean()))))
+        worst = max(ratios, key=lambda x: x[1])
+        note = "; ".join(f"{p.removeprefix('gaussian:impact=')}: {v:.2f}" for p, v, _, _ in ratios)
+        verdict = _verdict_below(worst[2], worst[3], 1.5)
+        return Finding(
+            f"largest ratio of regrets, on {worst[0]}", worst[1], worst[2], worst[3], verdict, f"Ratios: {note}."
+        )
+
+    return judge

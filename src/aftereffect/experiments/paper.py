@@ -1,0 +1,111 @@
+"""The paper's figures: which experiments each consists of, and running them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.experiments.claims import judge_all
+from aftereffect.experiments.executors import Executor
+from aftereffect.experiments.judges import HORIZONS, negative_name
+from aftereffect.experiments.run import Results, run_spec
+from aftereffect.experiments.spec import Spec, parse_spec
+
+SCALES = ("quick", "paper")
+FIGURES = (
+    "fig1", "fig2a", "fig2b", "fig2c", "fig2d", "fig3a", "fig3b", "fig3c", "fig3d", "options", "negative", "general", "tuning",
+)  # fmt: skip
+EXTRA = ("long",)  # not part of `all`: it takes longer than everything else together
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment of a figure; it lives in a directory of its own."""
+
+    figure: str
+    spec: Spec
+
+
+def shipped_spec(name: str) -> Spec:
+    """A spec that comes with the package."""
+    import tomllib
+
+    text = files("aftereffect.experiments").joinpath(f"figures/{name}.toml").read_text()
+    return parse_spec(tomllib.loads(text))
+
+
+def figure_names(wanted: list[str]) -> list[str]:
+    """The figures asked for; none or `all` means all of the paper's."""
+    names: list[str] = []
+    for name in wanted or ["all"]:
+        if name == "all":
+            names += [f for f in FIGURES if f not in names]
+        elif name not in (*FIGURES, *EXTRA):
+            raise UnknownName("figure", name, ("all", *FIGURES, *EXTRA))
+        elif name not in names:
+            names.append(name)
+    return names
+
+
+def experiments_of(figure: str, scale: str) -> list[Experiment]:
+    """A figure's experiments at a scale; Example 1 is run at several horizons."""
+    if scale not in SCALES:
+        raise UnknownName("scale", scale, SCALES)
+    spec = shipped_spec(figure).at(scale)
+    if figure != "negative":
+        return [Experiment(figure, spec)]
+    return [
+        Experiment(figure, parse_spec({**spec.model_dump(), "name": negative_name(h), "horizon": h})) for h in HORIZONS
+    ]
+
+
+def reproduce(
+    figures: list[str],
+    scale: str,
+    out: Path,
+    *,
+    command: str = "",
+    executor: Executor | None = None,
+    fresh: bool = False,
+    watch: Callable[[list[Experiment]], Callable[[str, int], None]] = lambda _: lambda *_: None,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[Results]:
+    """Run figures' experiments, each into its own directory under `out`, and judge the claims they bear on."""
+    todo = [e for name in figure_names(figures) for e in experiments_of(name, scale)]
+    progress = watch(todo)
+    for experiment in todo:
+        run_spec(
+            experiment.spec,
+            out / experiment.spec.name,
+            executor=executor,
+            command=command,
+            progress=progress,
+            say=say,
+            fresh=fresh,
+        )
+    results = load_experiments(out)
+    write_verdicts(out, results)
+    return results
+
+
+def load_experiments(directory: Path) -> list[Results]:
+    """Every experiment in a directory: itself, or its subdirectories, in the figures' order."""
+    if (directory / "manifest.json").exists():
+        return [Results(directory)]
+    found = [Results(path.parent) for path in sorted(directory.glob("*/manifest.json"))]
+    if not found:
+        raise AftereffectError(f"{str(directory)!r} holds no experiment (no manifest.json in it or one level below)")
+    order = {name: i for i, name in enumerate((*FIGURES, *EXTRA))}
+    return sorted(found, key=lambda r: (order.get(r.spec.name.split("-")[0], len(order)), r.spec.horizon, r.spec.name))
+
+
+def write_verdicts(directory: Path, results: list[Results]) -> list[dict[str, Any]]:
+    """Judge the claims that these experiments bear on; keep the verdicts beside them."""
+    verdicts = judge_all({r.spec.name: r for r in results})
+    (directory / "verdicts.json").write_text(json.dumps(verdicts, indent=2))
+    return verdicts

@@ -1,0 +1,207 @@
+"""From a spec to work: problems, policies, and shards (problem x policy x block of runs) that can be computed anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import polars
+
+from aftereffect.errors import AftereffectError
+from aftereffect.experiments.spec import Spec, expand_policies, expand_problems
+from aftereffect.model.catalog import family_from
+from aftereffect.policies.base import policy_from
+from aftereffect.simulation.simulate import Instance, draw_instance, grid_loss, run_once
+
+ROUNDS_PER_SHARD = 20_000_000  # a second or two of work: small enough to lose, large enough to write
+TUNING_STREAM = 1 << 20  # keeps the seeds of tuning instances apart from every instance's own
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A block of one policy's runs on one problem; runs are numbered instance by instance."""
+
+    purpose: str  # "main" or "tuning"
+    problem: int
+    policy: int
+    candidate: int  # which candidate of a tuning, 0 in the main part
+    start: int
+    stop: int
+
+    @property
+    def name(self) -> str:
+        """The shard's name, without what depends on its content."""
+        return f"{self.purpose}-p{self.problem:03d}-q{self.policy:03d}-c{self.candidate:03d}-r{self.start:07d}"
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that computing a shard needs, as plain data that can be sent to another machine."""
+
+    shard: Shard
+    problem: str
+    policy: str
+    label: str
+    horizon: int
+    rounds: tuple[int, ...]
+    runs: int
+    seed: int
+
+    @property
+    def work(self) -> int:
+        """Rounds to simulate."""
+        return (self.shard.stop - self.shard.start) * self.horizon
+
+
+class Plan:
+    """A spec's problems and policies, and the tasks they come to."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.problems = expand_problems(spec)
+        self.policies = expand_policies(spec)
+        for problem in self.problems:
+            self._check(problem)
+
+    def _check(self, problem: str) -> None:
+        """Start every policy on every problem once: what cannot run is said before anything does."""
+        from aftereffect._random import generator
+        from aftereffect.simulation.simulate import setting_for
+
+        drawn = family_from(problem)[0].draw(0)
+        for notation, candidates in self.policies:
+            for name in candidates or [notation]:
+                try:
+                    policy_from(name).state(setting_for(drawn, self.spec.horizon, generator(0)))
+                except AftereffectError as error:
+                    raise AftereffectError(f"{name!r} on {problem!r}: {error}") from None
+
+    @property
+    def labels(self) -> list[str]:
+        """How results name the policies."""
+        return [f"{notation} (tuned)" if candidates else notation for notation, candidates in self.policies]
+
+    @property
+    def digest(self) -> str:
+        """Hash of all that results depend on."""
+        content = self.spec.model_dump(mode="json", exclude={"title", "caption", "scales"})
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def tuning_seed(self) -> int:
+        """Seed of the instances that parameters are chosen on: never those of the experiment itself."""
+        sequence = np.random.SeedSequence(self.spec.seed, spawn_key=(TUNING_STREAM,))
+        return int(sequence.generate_state(1, np.uint32)[0])
+
+    def tuning_tasks(self) -> list[Task]:
+        """Every candidate on the tuning instances."""
+        tuning = self.spec.tuning
+        horizon = tuning.horizon or self.spec.horizon
+        tasks = []
+        for p, problem in enumerate(self.problems):
+            for q, (_, candidates) in enumerate(self.policies):
+                for c, candidate in enumerate(candidates):
+                    for start, stop in _blocks(tuning.instances * tuning.runs, horizon):
+                        shard = Shard("tuning", p, q, c, start, stop)
+                        rounds, seed = (horizon,), self.tuning_seed
+                        tasks.append(Task(shard, problem, candidate, candidate, horizon, rounds, tuning.runs, seed))
+        return tasks
+
+    def main_tasks(self, chosen: dict[tuple[int, int], str]) -> list[Task]:
+        """The experiment itself; `chosen` holds the notation that tuning settled on, by problem and policy."""
+        spec, rounds = self.spec, tuple(self.spec.rounds)
+        tasks = []
+        for p, problem in enumerate(self.problems):
+            for q, (notation, _) in enumerate(self.policies):
+                for start, stop in _blocks(spec.instances * spec.runs, spec.horizon):
+                    shard = Shard("main", p, q, 0, start, stop)
+                    name = chosen.get((p, q), notation)
+                    tasks.append(Task(shard, problem, name, self.labels[q], spec.horizon, rounds, spec.runs, spec.seed))
+        return tasks
+
+    @property
+    def shard_count(self) -> int:
+        """Files a finished run has."""
+        return len(self.tuning_tasks()) + len(self.main_tasks({}))
+
+    @property
+    def estimated_seconds(self) -> float:
+        """About how long one core would take, from typical speeds: 50 ns a round and arm."""
+        arms = {problem: family_from(problem)[0].arms for problem in self.problems}
+        return sum(5e-8 * t.work * arms[t.problem] for t in [*self.tuning_tasks(), *self.main_tasks({})])
+
+    @property
+    def work(self) -> int:
+        """Rounds to simulate in all."""
+        return sum(t.work for t in [*self.tuning_tasks(), *self.main_tasks({})])
+
+
+def _blocks(total: int, horizon: int) -> Iterator[tuple[int, int]]:
+    size = max(1, min(math.ceil(total / 2), ROUNDS_PER_SHARD // horizon))
+    for start in range(0, total, size):
+        yield start, min(start + size, total)
+
+
+@lru_cache(maxsize=512)
+def _instance(problem: str, seed: int, number: int, rounds: tuple[int, ...]) -> Instance:
+    """An instance with its benchmark, kept for the policies that follow."""
+    return Instance.of(draw_instance(family_from(problem)[0], seed, number), np.array(rounds))
+
+
+def compute(
+    task: Task, progress: Callable[[int], None] | None = None, stopped: Callable[[], bool] = lambda: False
+) -> bytes:
+    """A shard as the bytes of a Parquet file: one row per run and checkpoint. A function of the task alone."""
+    policy, rounds = policy_from(task.policy), np.array(task.rounds)
+    parts = []
+    for flat in range(task.shard.start, task.shard.stop):
+        number, run = divmod(flat, task.runs)
+        instance = _instance(task.problem, task.seed, number, task.rounds)
+        done = run_once(instance.problem, policy, rounds, task.seed, number, run, False, progress, stopped)
+        regret = instance.benchmark - done.utility
+        loss = grid_loss(policy, instance, task.horizon)
+        parts.append(
+            polars.DataFrame(
+                {
+                    "problem": [task.problem] * len(rounds),
+                    "policy": [task.label] * len(rounds),
+                    "parameters": [task.policy] * len(rounds),
+                    "instance": np.full(len(rounds), number, dtype=np.int32),
+                    "run": np.full(len(rounds), run, dtype=np.int32),
+                    "round": rounds,
+                    "regret": regret,
+                    "realised_regret": instance.benchmark - done.realised,
+                    "grid_regret": [None] * len(rounds) if loss is None else regret - loss * rounds,
+                    "utility": done.utility,
+                    "allocation": done.allocation.astype(np.float32).tolist(),
+                    "impact": done.impact.astype(np.float32).tolist(),
+                },
+                schema=SCHEMA,
+            )
+        )
+    buffer = io.BytesIO()
+    polars.concat(parts).write_parquet(buffer, compression="zstd", statistics=False)
+    return buffer.getvalue()
+
+
+SCHEMA: dict[str, Any] = {
+    "problem": polars.String,
+    "policy": polars.String,
+    "parameters": polars.String,
+    "instance": polars.Int32,
+    "run": polars.Int32,
+    "round": polars.Int64,
+    "regret": polars.Float64,
+    "realised_regret": polars.Float64,
+    "grid_regret": polars.Float64,
+    "utility": polars.Float64,
+    "allocation": polars.List(polars.Float32),
+    "impact": polars.List(polars.Float32),
+}

@@ -1,0 +1,199 @@
+"""An experiment's directory: a manifest, and one Parquet file per shard whose name holds the hash of its content.
+
+Files are written at once or not at all (temporary file, flushed to disk, renamed). A file whose content does not fit its
+name was torn or edited; it is said, removed and computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import polars
+
+from aftereffect.errors import AftereffectError
+from aftereffect.experiments.plan import SCHEMA, Plan, Shard
+from aftereffect.experiments.spec import Spec, parse_spec
+
+FORMAT, VERSION = "aftereffect-experiment", 1
+Say = Callable[[str], None]
+
+
+class Store:
+    """The files of one experiment."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    @property
+    def manifest_path(self) -> Path:
+        return self.directory / "manifest.json"
+
+    @property
+    def shards(self) -> Path:
+        return self.directory / "shards"
+
+    def open(self, plan: Plan, command: str, fresh: bool = False) -> None:
+        """Make the directory ready for a plan: new, or holding part of the very same one."""
+        if self.manifest_path.exists() and not fresh:
+            held = self.manifest()
+            if held["hash"] != plan.digest:
+                difference = describe_difference(held["spec"], plan.spec.model_dump(mode="json"))
+                raise AftereffectError(
+                    f"{str(self.directory)!r} holds another experiment ({difference}); use --fresh to start over"
+                )
+            return
+        if fresh:
+            self._clear()
+        elif self.directory.is_dir() and any(self.directory.iterdir()):
+            raise AftereffectError(
+                f"{str(self.directory)!r} is not empty and holds no experiment; choose another --out"
+            )
+        try:
+            self.shards.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _cannot_write(self.directory, error) from error
+        self.write(self.manifest_path, json.dumps(_manifest(plan, command), indent=2).encode())
+
+    def _clear(self) -> None:
+        """Remove an earlier experiment's files, and nothing that is not one's."""
+        try:
+            for path in [*self.shards.glob("*.parquet"), self.manifest_path, self.directory / "tuning.json"]:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise _cannot_write(self.directory, error) from error
+
+    def manifest(self) -> dict[str, Any]:
+        """What this directory holds."""
+        try:
+            content: dict[str, Any] = json.loads(self.manifest_path.read_text())
+        except OSError as error:
+            raise AftereffectError(f"{str(self.directory)!r} holds no experiment: {error.strerror}") from error
+        except ValueError as error:
+            raise AftereffectError(f"{str(self.manifest_path)!r} is damaged: {error}") from error
+        if not isinstance(content, dict) or content.get("format") != FORMAT or content.get("version") != VERSION:
+            raise AftereffectError(f"{str(self.manifest_path)!r} is not this version's manifest")
+        return content
+
+    def spec(self) -> Spec:
+        """The spec this directory's results belong to."""
+        return parse_spec(self.manifest()["spec"])
+
+    def finished(self, say: Say = lambda _: None) -> dict[str, Path]:
+        """Shards that are there and whole, by name; others are said and removed."""
+        found: dict[str, Path] = {}
+        for path in sorted(self.shards.glob("*.parquet")):
+            name, _, digest = path.stem.rpartition(".")
+            if digest == _digest(path.read_bytes()):
+                found[name] = path
+            else:
+                say(f"{path.name} was torn or edited; it is computed again")
+                path.unlink()
+        return found
+
+    def write_shard(self, shard: Shard, content: bytes) -> Path:
+        """Keep a finished shard."""
+        path = self.shards / f"{shard.name}.{_digest(content)}.parquet"
+        self.write(path, content)
+        return path
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Write a file at once or not at all."""
+        try:
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(temporary, path)
+            except BaseException:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise _cannot_write(path.parent, error) from error
+
+    def frame(self, purpose: str = "main") -> polars.LazyFrame:
+        """All rows of the finished shards."""
+        paths = [p for name, p in self.finished().items() if name.startswith(purpose)]
+        return polars.scan_parquet(paths) if paths else polars.LazyFrame(schema=SCHEMA)
+
+
+def _cannot_write(directory: Path, error: OSError) -> AftereffectError:
+    return AftereffectError(
+        f"cannot write into {str(directory)!r}: {error.strerror or error}; finished shards are kept"
+    )
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:24]
+
+
+def _manifest(plan: Plan, command: str) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": plan.spec.name,
+        "hash": plan.digest,
+        "seed": plan.spec.seed,
+        "spec": plan.spec.model_dump(mode="json"),
+        "problems": plan.problems,
+        "policies": plan.labels,
+        "shards": plan.shard_count,
+        "command": command,
+        "versions": {name: _version(name) for name in ("aftereffect", "numpy", "numba", "polars")}
+        | {"python": platform.python_version()},
+        "commit": _commit(),
+        "machine": {"system": platform.system(), "architecture": platform.machine(), "cores": os.cpu_count()},
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    """The commit of the package's own checkout, if it runs from one."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return None
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+def describe_difference(held: Any, wanted: Any, path: str = "") -> str:
+    """The first place in which two specs differ."""
+    if isinstance(held, dict) and isinstance(wanted, dict):
+        for key in [*held, *(k for k in wanted if k not in held)]:
+            if key in ("title", "caption", "scales"):
+                continue
+            if held.get(key) != wanted.get(key):
+                return describe_difference(held.get(key), wanted.get(key), f"{path}.{key}" if path else key)
+    if isinstance(held, list) and isinstance(wanted, list):
+        for i, (a, b) in enumerate(zip(held, wanted, strict=False)):
+            if a != b:
+                return describe_difference(a, b, f"{path}[{i}]")
+        return f"{path} has {len(held)} entries there, {len(wanted)} here"
+    return f"{path} is {held!r} there, {wanted!r} here"
+
+
+def written_command() -> str:
+    """The command line as a user would type it."""
+    return " ".join(["aftereffect", *sys.argv[1:]])

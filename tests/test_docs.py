@@ -1,0 +1,58 @@
+"""Every code block in the README, the docs and the contributor's guide runs as it stands."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(page.read_text())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_blocks_run(page: Path, tmp_path: Path) -> None:
+    """Block after block in one directory, in the page's order; a TOML block is the file that its name says."""
+    for kind, code in blocks(page):
+        if kind == "python":
+            run_python(code, tmp_path)
+        elif kind == "toml":
+            (tmp_path / f"{tomllib.loads(code)['name']}.toml").write_text(code)
+        else:
+            assert kind == "sh", f"do not know how to run a block of kind {kind!r}"
+            for line in filter(None, (text.split("#")[0].strip() for text in code.splitlines())):
+                run_line(line, tmp_path)
+
+
+def run_python(code: str, where: Path) -> None:
+    # Each block in a process of its own: what it registers must not leak into other tests.
+    (where / "block.py").write_text("import matplotlib\nmatplotlib.use('Agg')\n" + code)
+    done = subprocess.run([sys.executable, "block.py"], cwd=where, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def run_line(line: str, where: Path) -> None:
+    program, *arguments = line.split()
+    if program == "make":  # a dry run: the targets themselves are what runs this test
+        command, where = ["make", "-n", *arguments], ROOT
+    else:
+        assert program == "aftereffect", f"do not know how to run {line!r}"
+        command = [sys.executable, "-m", "aftereffect", *arguments]
+    done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+?)\)", page.read_text()):
+        if not target.startswith(("http://", "https://")):
+            assert (page.parent / target).exists(), target

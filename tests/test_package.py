@@ -1,0 +1,43 @@
+"""The package as a whole: its public names and what importing it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import aftereffect as ae
+
+
+def test_every_public_name_can_be_had():
+    for name in ae.__all__:
+        assert getattr(ae, name) is not None
+    assert set(ae.__all__) == set(ae._HOME_OF)
+    assert set(ae.__all__) <= set(dir(ae))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="nonsense"):
+        ae.nonsense  # noqa: B018
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    code = "import sys, aftereffect; print([m for m in ('numpy', 'numba', 'matplotlib', 'polars') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_recommended_needs_to_know_the_memory():
+    assert ae.recommended(3, memory=0.4) == ae.HistoryUCB(memory=0.4)
+    assert ae.recommended(3, memory_bound=0.6) == ae.HistoryUCB(memory=0.6)
+    with pytest.raises(ae.MissingParameter, match="memory"):
+        ae.recommended(3)
+
+
+def test_levels_too_few_for_a_grid_without_zero_are_raised_and_said():
+    from aftereffect.errors import AftereffectWarning
+
+    with pytest.warns(AftereffectWarning, match="taking 6"):
+        grid = ae.ActionUCB(levels=4).grid(ae.Setting(3))
+    assert grid.levels == 6
