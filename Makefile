@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 BENCH_READY := .venv-bench/.ready
 
-.PHONY: install demo test soak bench lint clean
+.PHONY: install demo test soak bench lint reproduction clean
 
 install: $(READY)
 
@@ -15,7 +15,7 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 demo: $(READY)
-	$(BIN)/python -m aftereffect.report.demo --out out/demo
+	$(BIN)/aftereffect reproduce --scale quick --out out/demo
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -25,6 +25,11 @@ lint: $(READY)
 
 test: lint
 	$(BIN)/pytest -n 2 -m "not soak"
+
+# The page docs/reproduction.md: every figure at the paper's scale, and the longer check; about half an hour on two cores.
+reproduction: $(READY)
+	$(BIN)/aftereffect reproduce all long --scale paper --out out/reproduction
+	$(BIN)/python -m aftereffect.report.reproduction out/reproduction --docs docs
 
 soak: $(READY)
 	$(BIN)/pytest -n 2 -m soak

@@ -22,7 +22,13 @@ def simulate(**changed: str | None) -> list[str]:
 MISTAKES: list[tuple[list[str], list[str]]] = [
     # the shape of the command
     (["simulat"], ["'simulat'", "did you mean 'simulate'"]),
-    (["reproduce"], ["unknown command 'reproduce'"]),
+    (["reprodce"], ["unknown command 'reprodce'", "reproduce"]),
+    (["reproduce", "fig2x"], ["unknown figure 'fig2x'", "fig2"]),
+    (["reproduce", "fig1", "--scale", "papr"], ["unknown scale 'papr'", "paper"]),
+    (["reproduce", "fig1", "--threads", "0"], ["--threads", "'0'"]),
+    (["run"], ["SPEC.toml"]),
+    (["run", "nowhere.toml"], ["nowhere.toml"]),
+    (["report", "nowhere"], ["nowhere"]),
     (["problems", "--jso"], ["'--jso'", "did you mean '--json'"]),
     (["policies", "now"], ["now"]),
     (["--versio"], ["'--versio'", "did you mean '--version'"]),

@@ -334,15 +334,19 @@ class LipschitzUCB(Twin):
         self.counts, self.sums = [0] * len(options), [0.0] * len(options)
 
     def choose(self) -> list[float]:
-        # sqrt(2 ln t / n), in this order: sums of thirds may differ in their last bit, and who ties with whom hangs on it.
+        # Whole rewards are summed and divided once, in this order: who ties with whom hangs on the last bit.
         spread = math.sqrt(2 * math.log(max(1, sum(self.counts))))
+        most = len(self.options[0]) if self.feedback == "independent" else 1
         pairs = zip(self.counts, self.sums, strict=True)
-        return self.options[self.rng.argmax([s / n + spread / math.sqrt(n) if n else math.inf for n, s in pairs])]
+        return self.options[
+            self.rng.argmax([s / (n * most) + spread / math.sqrt(n) if n else math.inf for n, s in pairs])
+        ]
 
     def tell(self, p: Sequence[float], seen: Sequence[float], reward: Sequence[float]) -> None:
         i = nearest(self.options, p)
         self.counts[i] += 1
-        self.sums[i] += gain_of(self.feedback, p, seen, reward)
+        most = len(p) if self.feedback == "independent" else 1
+        self.sums[i] += gain_of(self.feedback, p, seen, reward) * most
 
 
 class LipschitzElimination(Twin):

@@ -11,7 +11,6 @@ import pytest
 matplotlib.use("Agg")
 
 import aftereffect as ae
-from aftereffect.report.demo import show
 from aftereffect.report.style import looks
 
 
@@ -65,11 +64,3 @@ def test_policies_keep_their_colour_and_variants_differ_in_their_line():
     assert together["d-ucb"].colour == together["d-ucb:discount=0.9"].colour
     assert together["d-ucb"].line != together["d-ucb:discount=0.9"].line
     assert len({look.colour for look in looks(["mine", "yours", "d-ucb"]).values()}) == 3
-
-
-def test_the_demo_prints_both_tables_and_draws_its_picture(tmp_path, capsys):
-    path = show(tmp_path, horizon=300, instances=2, runs=2)
-    printed = capsys.readouterr().out
-    assert path.stat().st_size > 10_000
-    for name in ("action-ucb", "cucb", "meta-exp3", "history-ucb", "d-ucb", "sw-ucb", "exp3"):
-        assert name in printed

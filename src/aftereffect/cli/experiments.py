@@ -152,11 +152,11 @@ def _show(directory: Path, results: list[Results], judge: bool) -> None:
     if not whole:
         raise AftereffectError(f"{str(directory)!r} holds no complete experiment yet; run the missing pieces first")
     verdicts = write_verdicts(directory, whole) if judge else []
+    for line in (text for r in whole for text in _means(r)):
+        print(line)
+    print()
     for line in _verdict_lines(verdicts):
         print(line)
-    if not verdicts:
-        for line in (text for r in whole for text in _means(r)):
-            print(line)
     draw_all(whole, directory / "figures")
     page = write_page(directory / "report.html", whole, verdicts)
     print(f"figures: {directory / 'figures'}")
@@ -173,9 +173,9 @@ def _verdict_lines(verdicts: list[dict[str, object]]) -> Iterator[str]:
 
 
 def _means(results: Results) -> Iterator[str]:
-    yield f"{results.spec.name}: mean regret at T = {results.spec.horizon:,}"
+    yield f"\n{results.spec.title or results.spec.name}"
     for problem in results.problems:
-        yield f"  {problem}"
+        yield f"  {problem}: mean regret at T = {results.spec.horizon:,}"
         order: Callable[[str], float] = lambda p: float(results.curves(problem, p)[:, -1].mean())  # noqa: E731, B023
         for policy in sorted(results.policies, key=order):
             yield f"    {order(policy):>12,.1f}  {policy}"

@@ -14,13 +14,17 @@ from typing import Any
 import numpy as np
 import polars
 
+from aftereffect._random import generator
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.spec import Spec, expand_policies, expand_problems
 from aftereffect.model.catalog import family_from
-from aftereffect.policies.base import policy_from
-from aftereffect.simulation.simulate import Instance, draw_instance, grid_loss, run_once
+from aftereffect.policies.base import Policy, Setting, policy_from
+from aftereffect.simulation.simulate import Instance, draw_instance, grid_loss, run_once, setting_for
 
 ROUNDS_PER_SHARD = 20_000_000  # a second or two of work: small enough to lose, large enough to write
+ROWS_PER_SHARD = 500_000  # where most rounds are kept it is rows that fill the memory
+SHARDS = 100_000  # beyond this a spec asks for years of work, or for more files than a directory should hold
+CELLS = 10_000_000  # of one policy's grid: its statistics are kept in memory
 TUNING_STREAM = 1 << 20  # keeps the seeds of tuning instances apart from every instance's own
 
 
@@ -67,26 +71,28 @@ class Plan:
         self.spec = spec
         self.problems = expand_problems(spec)
         self.policies = expand_policies(spec)
+        self.labels = [f"{notation} (tuned)" if candidates else notation for notation, candidates in self.policies]
+        if self.shard_count > SHARDS:
+            raise AftereffectError(
+                f"{spec.name}: {len(self.problems):,} problems x {len(self.policies):,} policies x {spec.instances:,} "
+                f"instances x {spec.runs:,} runs of horizon {spec.horizon:,} (and tuning) come to {self.shard_count:,} shards, "
+                f"more than {SHARDS:,}"
+            )
         for problem in self.problems:
             self._check(problem)
 
     def _check(self, problem: str) -> None:
         """Start every policy on every problem once: what cannot run is said before anything does."""
-        from aftereffect._random import generator
-        from aftereffect.simulation.simulate import setting_for
-
         drawn = family_from(problem)[0].draw(0)
         for notation, candidates in self.policies:
             for name in candidates or [notation]:
-                try:
-                    policy_from(name).state(setting_for(drawn, self.spec.horizon, generator(0)))
-                except AftereffectError as error:
-                    raise AftereffectError(f"{name!r} on {problem!r}: {error}") from None
-
-    @property
-    def labels(self) -> list[str]:
-        """How results name the policies."""
-        return [f"{notation} (tuned)" if candidates else notation for notation, candidates in self.policies]
+                horizons = {self.spec.horizon, self._tuning_horizon} if candidates else {self.spec.horizon}
+                for horizon in sorted(horizons):
+                    try:
+                        _check_start(policy_from(name), setting_for(drawn, horizon, generator(0)))
+                    except (AftereffectError, TypeError, ValueError, ArithmeticError, MemoryError) as error:
+                        reason = str(error) or type(error).__name__
+                        raise AftereffectError(f"{name!r} on {problem!r}: {reason}") from None
 
     @property
     def digest(self) -> str:
@@ -100,27 +106,41 @@ class Plan:
         sequence = np.random.SeedSequence(self.spec.seed, spawn_key=(TUNING_STREAM,))
         return int(sequence.generate_state(1, np.uint32)[0])
 
+    @property
+    def _tuning_horizon(self) -> int:
+        return self.spec.tuning.horizon or self.spec.horizon
+
+    @property
+    def _tuning_blocks(self) -> range:
+        return _blocks(self.spec.tuning.instances * self.spec.tuning.runs, self._tuning_horizon, 1)
+
+    @property
+    def _main_blocks(self) -> range:
+        return _blocks(self.spec.instances * self.spec.runs, self.spec.horizon, len(self.spec.rounds))
+
+    @property
+    def _candidates(self) -> int:
+        return sum(len(candidates) for _, candidates in self.policies)
+
     def tuning_tasks(self) -> list[Task]:
         """Every candidate on the tuning instances."""
-        tuning = self.spec.tuning
-        horizon = tuning.horizon or self.spec.horizon
+        tuning, horizon, seed = self.spec.tuning, self._tuning_horizon, self.tuning_seed
         tasks = []
         for p, problem in enumerate(self.problems):
             for q, (_, candidates) in enumerate(self.policies):
                 for c, candidate in enumerate(candidates):
-                    for start, stop in _blocks(tuning.instances * tuning.runs, horizon):
+                    for start, stop in _spans(self._tuning_blocks):
                         shard = Shard("tuning", p, q, c, start, stop)
-                        rounds, seed = (horizon,), self.tuning_seed
-                        tasks.append(Task(shard, problem, candidate, candidate, horizon, rounds, tuning.runs, seed))
+                        tasks.append(Task(shard, problem, candidate, candidate, horizon, (horizon,), tuning.runs, seed))
         return tasks
 
     def main_tasks(self, chosen: dict[tuple[int, int], str]) -> list[Task]:
         """The experiment itself; `chosen` holds the notation that tuning settled on, by problem and policy."""
-        spec, rounds = self.spec, tuple(self.spec.rounds)
+        spec, rounds, blocks = self.spec, tuple(self.spec.rounds), self._main_blocks
         tasks = []
         for p, problem in enumerate(self.problems):
             for q, (notation, _) in enumerate(self.policies):
-                for start, stop in _blocks(spec.instances * spec.runs, spec.horizon):
+                for start, stop in _spans(blocks):
                     shard = Shard("main", p, q, 0, start, stop)
                     name = chosen.get((p, q), notation)
                     tasks.append(Task(shard, problem, name, self.labels[q], spec.horizon, rounds, spec.runs, spec.seed))
@@ -129,24 +149,42 @@ class Plan:
     @property
     def shard_count(self) -> int:
         """Files a finished run has."""
-        return len(self.tuning_tasks()) + len(self.main_tasks({}))
+        each = self._candidates * len(self._tuning_blocks) + len(self.policies) * len(self._main_blocks)
+        return len(self.problems) * each
+
+    @property
+    def _work_on_each(self) -> int:
+        """Rounds to simulate on one problem."""
+        tuning, spec = self.spec.tuning, self.spec
+        searching = self._candidates * tuning.instances * tuning.runs * self._tuning_horizon
+        return searching + len(self.policies) * spec.instances * spec.runs * spec.horizon
 
     @property
     def estimated_seconds(self) -> float:
         """About how long one core would take, from typical speeds: 50 ns a round and arm."""
-        arms = {problem: family_from(problem)[0].arms for problem in self.problems}
-        return sum(5e-8 * t.work * arms[t.problem] for t in [*self.tuning_tasks(), *self.main_tasks({})])
+        return 5e-8 * self._work_on_each * sum(family_from(problem)[0].arms for problem in self.problems)
 
     @property
     def work(self) -> int:
         """Rounds to simulate in all."""
-        return sum(t.work for t in [*self.tuning_tasks(), *self.main_tasks({})])
+        return len(self.problems) * self._work_on_each
 
 
-def _blocks(total: int, horizon: int) -> Iterator[tuple[int, int]]:
-    size = max(1, min(math.ceil(total / 2), ROUNDS_PER_SHARD // horizon))
-    for start in range(0, total, size):
-        yield start, min(start + size, total)
+def _check_start(policy: Policy, setting: Setting) -> None:
+    grid = policy.grid(setting)
+    if grid is not None and setting.arms * (grid.levels + 1) > CELLS:
+        raise AftereffectError(f"{setting.arms:,} arms x {grid.levels:,} levels are more than {CELLS:,} cells")
+    policy.state(setting)
+
+
+def _blocks(total: int, horizon: int, kept: int) -> range:
+    """Where blocks of runs begin: at least two of them, none larger than a shard should be."""
+    size = max(1, min(math.ceil(total / 2), ROUNDS_PER_SHARD // horizon, ROWS_PER_SHARD // kept))
+    return range(0, total, size)
+
+
+def _spans(blocks: range) -> Iterator[tuple[int, int]]:
+    return ((start, min(start + blocks.step, blocks.stop)) for start in blocks)
 
 
 @lru_cache(maxsize=512)

@@ -52,7 +52,7 @@ def run_spec(
 def _compute_missing(store: Store, tasks: list[Task], executor: Executor, progress: Progress, say: Say) -> None:
     if not tasks:
         return
-    finished = store.finished(say)
+    finished = store.finished(say, repair=True)
     missing = [task for task in tasks if task.shard.name not in finished]
     for task in tasks:
         if task.shard.name in finished:
@@ -117,8 +117,9 @@ class Results:
 
     def averages(self, problem: str, policy: str, column: str) -> Floats:
         """Mean allocation or impact over runs, (checkpoints, arms)."""
-        stacked = np.array(self.rows(problem, policy)[column].to_list(), dtype=np.float64)
-        return np.asarray(stacked.reshape(-1, len(self.rounds), stacked.shape[-1]).mean(axis=0))
+        rows = self.rows(problem, policy)[column]
+        flat = rows.explode().to_numpy().astype(np.float64)
+        return np.asarray(flat.reshape(-1, len(self.rounds), len(flat) // len(rows)).mean(axis=0))
 
     def tuning(self) -> list[dict[str, object]]:
         """The searches behind tuned policies."""

@@ -18,7 +18,12 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import math
+import re
 import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,11 +31,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aftereffect.errors import AftereffectError
 from aftereffect.model.catalog import family_from
+from aftereffect.notation import parse
 from aftereffect.policies.base import Policy, policy_from, written
 from aftereffect.simulation.simulate import checkpoint_rounds
 
-Whole = Annotated[int, Field(ge=1, strict=True)]
-Seed = Annotated[int, Field(ge=0, strict=True)]
+# Limits far beyond what anyone computes: a slip of the keyboard is refused before it fills the memory.
+LARGEST = 2**63 - 1  # TOML's own range of whole numbers
+COMBINATIONS = 10_000  # that one entry's lists may come to
+DEEPEST = 10  # lists and tables in one another
+
+Rounds = Annotated[int, Field(ge=1, le=10**12, strict=True)]
+Whole = Annotated[int, Field(ge=1, le=10**6, strict=True)]
+Kept = Annotated[int, Field(ge=1, le=10**5, strict=True)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST, strict=True)]
 
 LISTS = ("floors", "caps", "impact", "allocation", "x", "y")  # parameters whose value is itself a list
 
@@ -42,7 +55,7 @@ class _Strict(BaseModel):
 class Checkpoints(_Strict):
     """How many rounds are kept, and how they are spaced."""
 
-    count: Whole = 50
+    count: Kept = 50
     spacing: Literal["linear", "log"] = "linear"
 
 
@@ -75,30 +88,30 @@ class Tuning(_Strict):
 
     instances: Whole = 10
     runs: Whole = 4
-    horizon: Whole | None = None
+    horizon: Rounds | None = None
 
 
 class Scale(_Strict):
     """What another scale of the same experiment changes."""
 
-    horizon: Whole | None = None
+    horizon: Rounds | None = None
     instances: Whole | None = None
     runs: Whole | None = None
-    checkpoints: Whole | list[Whole] | Checkpoints | None = None
+    checkpoints: Kept | list[Rounds] | Checkpoints | None = None
     tuning: Tuning | None = None
 
 
 class Spec(_Strict):
     """A whole experiment: every policy on every problem, on common random numbers."""
 
-    name: Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
     title: str = ""
     caption: str = ""
-    horizon: Whole
+    horizon: Rounds
     instances: Whole = 1
     runs: Whole = 10
     seed: Seed = 0
-    checkpoints: Whole | list[Whole] | Checkpoints = 50
+    checkpoints: Kept | list[Rounds] | Checkpoints = 50
     tuning: Tuning = Tuning()
     problems: Annotated[list[ProblemEntry], Field(min_length=1)]
     policies: Annotated[list[PolicyEntry], Field(min_length=1)]
@@ -135,13 +148,14 @@ def load_spec(path: str | Path) -> Spec:
         raise AftereffectError(f"cannot read the spec {str(path)!r}: {reason}") from error
     try:
         content = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also numbers of more digits than Python reads
         raise AftereffectError(f"{str(path)!r} is not valid TOML: {error}") from error
     return parse_spec(content)
 
 
 def parse_spec(content: dict[str, Any]) -> Spec:
     """A checked spec; the first mistake is said with its key's path and the nearest valid name."""
+    _check_values(content, ())
     try:
         spec = Spec.model_validate(content)
     except ValidationError as error:
@@ -155,16 +169,31 @@ def parse_spec(content: dict[str, Any]) -> Spec:
     return spec
 
 
+def _check_values(value: Any, path: tuple[Any, ...]) -> None:
+    """Refuse what no key of a spec can take: numbers out of range, lists in lists in lists."""
+    if len(path) > DEEPEST:
+        raise AftereffectError(f"{_path(path[:3])}: lists and tables are nested more than {DEEPEST} deep")
+    if isinstance(value, (dict, list)):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            _check_values(inner, (*path, key))
+    elif isinstance(value, int) and abs(value) > LARGEST:
+        raise AftereffectError(f"{_path(path)}: whole numbers go up to {LARGEST}")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise AftereffectError(f"{_path(path)}: numbers must be finite, got {value}")
+
+
 def _first_mistake(error: ValidationError, content: Any) -> str:
     found = error.errors(include_url=False)
-    first = min(found, key=lambda e: e["type"] != "extra_forbidden")  # a wrong name explains most other complaints
-    path = _path(first["loc"])
+    # A wrong name explains most other complaints; of those about one key the most exact says most.
+    roots = [e["loc"][:1] for e in found]
+    first = min(found, key=lambda e: (e["type"] != "extra_forbidden", roots.index(e["loc"][:1]), -len(e["loc"])))
+    path, key = _path(first["loc"]), str(first["loc"][-1]) if first["loc"] else ""
     if first["type"] == "extra_forbidden":
-        key = str(first["loc"][-1])
         near = difflib.get_close_matches(key, _siblings(first["loc"]), n=1, cutoff=0.5)
         return f"unknown key {path!r}" + (f"; did you mean {near[0]!r}?" if near else "")
     if first["type"] == "missing":
-        return f"missing key {path!r}"
+        near = difflib.get_close_matches(key, _keys_at(content, first["loc"][:-1]), n=1, cutoff=0.6)
+        return f"missing key {path!r}" + (f"; is {near[0]!r} a slip for it?" if near else "")
     value = first.get("input")
     shown = f", got {value!r}" if isinstance(value, (str, int, float, bool, list)) else ""
     return f"{path or 'spec'}: {first['msg'][0].lower()}{first['msg'][1:]}{shown if len(shown) < 80 else ''}"
@@ -175,20 +204,36 @@ def _siblings(loc: tuple[Any, ...]) -> list[str]:
     model: Any = (
         {"tuning": Tuning, "scales": Scale, "checkpoints": Checkpoints}.get(str(loc[0])) if len(loc) > 1 else Spec
     )
-    if len(loc) > 2 and str(loc[2]) in ("tuning", "checkpoints"):
-        model = {"tuning": Tuning, "checkpoints": Checkpoints}[str(loc[2])]
+    if len(loc) > 3 and loc[0] == "scales":
+        model = {"tuning": Tuning, "checkpoints": Checkpoints}.get(str(loc[2]))
     return list((model or Spec).model_fields)
+
+
+def _keys_at(content: Any, loc: tuple[Any, ...]) -> list[str]:
+    """The keys a table of the spec holds."""
+    for part in loc:
+        content = content[part]
+    return list(content)
 
 
 def _path(loc: tuple[Any, ...]) -> str:
     """`problems[0].family` from pydantic's location, without the names of union members."""
-    text = ""
+    text, before = "", ""
     for part in loc:
         if isinstance(part, int):
             text += f"[{part}]"
-        elif part not in ("Checkpoints", "constrained-int", "int") and not str(part).startswith(("list[", "function-")):
-            text += f".{part}" if text else str(part)
+        elif before != "checkpoints" or part in Checkpoints.model_fields or not _UNION.match(part):
+            text += f".{_key(part)}" if text else _key(part)
+        before = str(part)
     return text
+
+
+def _key(name: str) -> str:
+    """A key as TOML would have it: odd ones in quotes."""
+    return name if re.fullmatch(r"[\w-]+", name) else repr(name)
+
+
+_UNION = re.compile(r"Checkpoints$|constrained-int$|int$|list\[|function-")  # how pydantic names a union's members
 
 
 # Grids: every combination as a name in the short notation, which is also what identifies it in results.
@@ -198,11 +243,9 @@ def expand_problems(spec: Spec) -> list[str]:
     """Every problem of a spec in the short notation, checked."""
     found: list[str] = []
     for i, entry in enumerate(spec.problems):
-        for notation in _combinations(entry.family, entry.parameters):
-            try:
+        for notation, _ in _combinations(entry.family, entry.parameters, f"problems[{i}]"):
+            with _said_of(f"problems[{i}]", notation):
                 _, seed = family_from(notation)
-            except AftereffectError as error:
-                raise AftereffectError(f"problems[{i}]: {error}") from None
             if seed is not None:
                 raise AftereffectError(f"problems[{i}].seed: a spec draws its instances with the top-level seed")
             found.append(notation)
@@ -213,62 +256,72 @@ def expand_policies(spec: Spec) -> list[tuple[str, list[str]]]:
     """Every policy of a spec in the short notation, with the candidates of its tuning (none: it is what it is)."""
     found: list[tuple[str, list[str]]] = []
     for i, entry in enumerate(spec.policies):
-        for notation in _combinations(entry.policy, entry.parameters):
+        path = f"policies[{i}]"
+        clash = set(entry.tune) & set(entry.parameters)
+        if clash:
+            raise AftereffectError(f"{path}.tune.{_key(min(clash))}: given as a parameter too")
+        for notation, values in _combinations(entry.policy, entry.parameters, path):
             candidates = []
-            clash = set(entry.tune) & set(entry.parameters)
-            if clash:
-                raise AftereffectError(f"policies[{i}].tune.{min(clash)}: given as a parameter too")
             if entry.tune:
-                fixed = _parameters_of(entry.policy, notation, entry.parameters)
-                candidates = _combinations(entry.policy, {**fixed, **entry.tune})
+                tuned = _combinations(entry.policy, {**values, **entry.tune}, f"{path}.tune")
+                candidates = _unique(f"{path}.tune", [name for name, _ in tuned])
             for name in candidates or [notation]:
-                _checked_policy(name, f"policies[{i}]")
+                _checked_policy(name, path)
             found.append((notation, candidates))
     _unique("policies", [n for n, c in found if not c] + [f"{n} (tuned)" for n, c in found if c])
     return found
 
 
-def _parameters_of(name: str, notation: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """The single values that one combination of a grid took."""
-    for values in _value_sets(parameters):
-        if _notation(name, values) == notation:
-            return values
-    return {}
-
-
 def _checked_policy(notation: str, path: str) -> Policy:
-    try:
+    with _said_of(path, notation):
         return policy_from(notation)
+
+
+@contextmanager
+def _said_of(path: str, notation: str) -> Iterator[None]:
+    """Say where in the spec a mistake is, whatever noticed it."""
+    try:
+        yield
     except AftereffectError as error:
         raise AftereffectError(f"{path}: {error}") from None
-    except (TypeError, ValueError) as error:
-        raise AftereffectError(f"{path}: {notation!r}: {error}") from None
+    except (TypeError, ValueError, ArithmeticError, MemoryError) as error:
+        raise AftereffectError(f"{path}: {notation!r}: {str(error) or type(error).__name__}") from None
 
 
-def _combinations(name: str, parameters: dict[str, Any]) -> list[str]:
-    return [_notation(name, values) for values in _value_sets(parameters)]
-
-
-def _value_sets(parameters: dict[str, Any]) -> list[dict[str, Any]]:
+def _combinations(name: str, parameters: dict[str, Any], path: str) -> list[tuple[str, dict[str, Any]]]:
+    """Every choice of one value from each grid, in the short notation and as values."""
     choices = []
     for key, value in parameters.items():
-        grid = isinstance(value, list) and (key not in LISTS or any(isinstance(v, list) for v in value))
         if isinstance(value, list) and not value:
-            raise AftereffectError(f"{key}: an empty list has no values to try")
+            raise AftereffectError(f"{path}.{_key(key)}: an empty list has no values to try")
+        grid = isinstance(value, list) and (key not in LISTS or any(isinstance(v, list) for v in value))
         choices.append([(key, v) for v in value] if grid else [(key, value)])
-    return [dict(combination) for combination in itertools.product(*choices)]
+    count = math.prod(map(len, choices))
+    if count > COMBINATIONS:
+        raise AftereffectError(f"{path}: its lists come to {count:,} combinations, more than {COMBINATIONS:,}")
+    sets = [dict(combination) for combination in itertools.product(*choices)]
+    return [(_notation(name, values, path), values) for values in sets]
 
 
-def _notation(name: str, values: dict[str, Any]) -> str:
+def _notation(name: str, values: dict[str, Any], path: str) -> str:
+    if not values:
+        return name
+    if ":" in name:
+        raise AftereffectError(f"{path}: {name!r} holds parameters already; give them all as keys")
+    parts = []
     for key, value in values.items():
-        if isinstance(value, dict) or not isinstance(value, (str, int, float, bool, list)):
-            raise AftereffectError(f"{key}: a number, a truth value, a word or a list, got {value!r}")
-    inside = ",".join(f"{k}={written(v)}" for k, v in values.items())
-    return f"{name}:{inside}" if inside else name
+        if not isinstance(value, (str, int, float, bool, list)):
+            raise AftereffectError(f"{path}.{_key(key)}: a number, a truth value, a word or a list, got {value!r}")
+        part = f"{key}={written(value)}"
+        with _said_of(f"{path}.{_key(key)}", part):
+            if list(parse(f"{name}:{part}").parameters) != [key]:  # a comma or an equals sign where none belongs
+                raise AftereffectError(f"{part!r} is not one parameter")
+        parts.append(part)
+    return f"{name}:{','.join(parts)}"
 
 
 def _unique(what: str, names: list[str]) -> list[str]:
-    twice = next((n for n in names if names.count(n) > 1), None)
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         raise AftereffectError(f"{what}: {twice!r} is given twice")
     return names

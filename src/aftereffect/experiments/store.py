@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from aftereffect.experiments.plan import SCHEMA, Plan, Shard
 from aftereffect.experiments.spec import Spec, parse_spec
 
 FORMAT, VERSION = "aftereffect-experiment", 1
+PART = ".part-"  # how files that are being written are called
 Say = Callable[[str], None]
 
 
@@ -44,33 +46,42 @@ class Store:
 
     def open(self, plan: Plan, command: str, fresh: bool = False) -> None:
         """Make the directory ready for a plan: new, or holding part of the very same one."""
-        if self.manifest_path.exists() and not fresh:
-            held = self.manifest()
-            if held["hash"] != plan.digest:
-                difference = describe_difference(held["spec"], plan.spec.model_dump(mode="json"))
-                raise AftereffectError(
-                    f"{str(self.directory)!r} holds another experiment ({difference}); use --fresh to start over"
-                )
-            return
-        if fresh:
-            self._clear()
-        elif self.directory.is_dir() and any(self.directory.iterdir()):
-            raise AftereffectError(
-                f"{str(self.directory)!r} is not empty and holds no experiment; choose another --out"
-            )
         try:
-            self.shards.mkdir(parents=True, exist_ok=True)
+            if fresh:
+                self._clear()
+            if self.manifest_path.exists():
+                self._check_same(plan)
+            elif not fresh and self._is_foreign():
+                raise AftereffectError(
+                    f"{str(self.directory)!r} is not empty and holds no experiment; choose another --out"
+                )
+            else:
+                self.directory.mkdir(parents=True, exist_ok=True)
+                self.write(self.manifest_path, json.dumps(_manifest(plan, command), indent=2).encode())
+            self.shards.mkdir(exist_ok=True)
         except OSError as error:
             raise _cannot_write(self.directory, error) from error
-        self.write(self.manifest_path, json.dumps(_manifest(plan, command), indent=2).encode())
+
+    def _check_same(self, plan: Plan) -> None:
+        held = self.manifest()
+        if held["hash"] != plan.digest:
+            difference = describe_difference(held["spec"], plan.spec.model_dump(mode="json"))
+            raise AftereffectError(
+                f"{str(self.directory)!r} holds another experiment ({difference}); use --fresh to start over"
+            )
+
+    def _is_foreign(self) -> bool:
+        """Is there anything besides what a start that was cut short leaves behind?"""
+        if any(self.shards.glob("*.parquet")):
+            return True
+        entries = self.directory.iterdir() if self.directory.is_dir() else ()
+        return any(path != self.shards and not path.name.startswith(PART) for path in entries)
 
     def _clear(self) -> None:
-        """Remove an earlier experiment's files, and nothing that is not one's."""
-        try:
-            for path in [*self.shards.glob("*.parquet"), self.manifest_path, self.directory / "tuning.json"]:
-                path.unlink(missing_ok=True)
-        except OSError as error:
-            raise _cannot_write(self.directory, error) from error
+        """Remove an earlier experiment's files, and nothing that is not one's; the manifest last, as it names the rest."""
+        parts = [*self.shards.glob(f"{PART}*"), *self.directory.glob(f"{PART}*")]
+        for path in [*self.shards.glob("*.parquet"), *parts, self.directory / "tuning.json", self.manifest_path]:
+            path.unlink(missing_ok=True)
 
     def manifest(self) -> dict[str, Any]:
         """What this directory holds."""
@@ -82,22 +93,29 @@ class Store:
             raise AftereffectError(f"{str(self.manifest_path)!r} is damaged: {error}") from error
         if not isinstance(content, dict) or content.get("format") != FORMAT or content.get("version") != VERSION:
             raise AftereffectError(f"{str(self.manifest_path)!r} is not this version's manifest")
+        missing = next((key for key in ("hash", "spec", "problems", "policies") if key not in content), None)
+        if missing is not None:
+            raise AftereffectError(f"{str(self.manifest_path)!r} is damaged: it has no {missing!r}")
         return content
 
     def spec(self) -> Spec:
         """The spec this directory's results belong to."""
         return parse_spec(self.manifest()["spec"])
 
-    def finished(self, say: Say = lambda _: None) -> dict[str, Path]:
-        """Shards that are there and whole, by name; others are said and removed."""
+    def finished(self, say: Say = lambda _: None, repair: bool = False) -> dict[str, Path]:
+        """Shards that are there and whole, by name; others are said and, where they are to be computed again, removed."""
         found: dict[str, Path] = {}
-        for path in sorted(self.shards.glob("*.parquet")):
-            name, _, digest = path.stem.rpartition(".")
-            if digest == _digest(path.read_bytes()):
-                found[name] = path
-            else:
-                say(f"{path.name} was torn or edited; it is computed again")
-                path.unlink()
+        try:
+            for path in sorted(self.shards.glob("*.parquet")):
+                name, _, digest = path.stem.rpartition(".")
+                if digest == _digest(path.read_bytes()):
+                    found[name] = path
+                    continue
+                say(f"{path.name} was torn or edited; it {'is computed again' if repair else 'does not count'}")
+                if repair:
+                    path.unlink(missing_ok=True)
+        except OSError as error:
+            raise AftereffectError(f"cannot check the shards in {str(self.shards)!r}: {error.strerror}") from error
         return found
 
     def write_shard(self, shard: Shard, content: bytes) -> Path:
@@ -109,12 +127,13 @@ class Store:
     def write(self, path: Path, content: bytes) -> None:
         """Write a file at once or not at all."""
         try:
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=PART)
             try:
                 with os.fdopen(handle, "wb") as file:
                     file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
+                os.chmod(temporary, 0o666 & ~_umask())  # as readable as any file, for colleagues on a shared directory
                 os.replace(temporary, path)
             except BaseException:
                 Path(temporary).unlink(missing_ok=True)
@@ -126,6 +145,12 @@ class Store:
         """All rows of the finished shards."""
         paths = [p for name, p in self.finished().items() if name.startswith(purpose)]
         return polars.scan_parquet(paths) if paths else polars.LazyFrame(schema=SCHEMA)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _cannot_write(directory: Path, error: OSError) -> AftereffectError:
@@ -196,4 +221,4 @@ def describe_difference(held: Any, wanted: Any, path: str = "") -> str:
 
 def written_command() -> str:
     """The command line as a user would type it."""
-    return " ".join(["aftereffect", *sys.argv[1:]])
+    return shlex.join(["aftereffect", *sys.argv[1:]])

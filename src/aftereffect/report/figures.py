@@ -74,7 +74,7 @@ def _panels(experiments: Sequence[Results], band: str) -> Figure:
     figure, axes = _subplots(len(places))
     for (r, problem), ax in zip(places, axes, strict=True):
         head = r.spec.title or r.spec.name
-        title = f"{head}\n{runs_of(r)}; {BANDS[band]}" if len(places) == 1 else problem
+        title = f"{head}\n{runs_of(r)}; {BANDS[band]}" if len(places) == 1 else problem.replace(",", ", ")
         draw_curves(ax, _lines(r, problem, r.policies), title, band=band)
     if len(places) > 1:
         first = experiments[0]
@@ -200,6 +200,7 @@ def _searches(experiments: Sequence[Results], band: str) -> Figure:
             best = min(candidates, key=lambda c: candidates[c])
             ax.plot([best], [candidates[best]], color=colour, marker="*", markersize=13)
             ends.append((list(candidates.values())[-1], str(search["problem"]), colour))
+        ax.yaxis.set_major_formatter("{x:,.0f}")
         name = policy.removesuffix(" (tuned)")
         finish_axes(
             ax, "discount" if name == "d-ucb" else "window (rounds)", "mean regret at T", f"{name}; star: chosen"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -64,7 +65,9 @@ def plot(
 
 def draw_curves(ax: Axes, lines: Sequence[Line], title: str, *, band: str = "sd", log: bool = False) -> None:
     """Means with bands, named at their right ends."""
-    ends = []
+    from matplotlib.ticker import MaxNLocator
+
+    ends, bottom = [], 0.0
     for line in lines:
         colour, marker, dash = line.look
         mean = line.runs.mean(axis=0)
@@ -75,6 +78,7 @@ def draw_curves(ax: Axes, lines: Sequence[Line], title: str, *, band: str = "sd"
         low, high = _band(line, band)
         if band != "none" and np.all(np.isfinite(low)):
             ax.fill_between(line.rounds, low, high, color=colour, alpha=0.15, linewidth=0)
+        bottom = min(bottom, float(mean.min()))
         ends.append((float(mean[-1]), line.label, colour))
     horizon = int(lines[0].rounds[-1])
     if log:
@@ -82,7 +86,8 @@ def draw_curves(ax: Axes, lines: Sequence[Line], title: str, *, band: str = "sd"
         ax.set_yscale("log")
     else:
         ax.set_xlim(0, horizon)
-        ax.set_ylim(bottom=min(0.0, *(e[0] for e in ends)))
+        ax.set_ylim(bottom=1.05 * bottom)
+        ax.xaxis.set_major_locator(MaxNLocator(4))
         ax.xaxis.set_major_formatter("{x:,.0f}")
         ax.yaxis.set_major_formatter("{x:,.0f}")
     finish_axes(ax, "round t", "regret so far (reward units)", title)
@@ -103,7 +108,8 @@ def finish_axes(ax: Axes, x: str, y: str, title: str) -> None:
     """Labels and the quiet look that all figures share."""
     ax.set_xlabel(x)
     ax.set_ylabel(y)
-    ax.set_title(title, fontsize=9)
+    wrapped = "\n".join(textwrap.fill(part, 72, break_on_hyphens=False) for part in title.split("\n"))
+    ax.set_title(wrapped, fontsize=9, loc="left")
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="0.9", linewidth=0.6)
     ax.set_axisbelow(True)

@@ -40,11 +40,19 @@ def looks(keys: list[str]) -> dict[str, Look]:
     variants: dict[str, int] = {}
     strangers: list[str] = []
     for key in keys:
-        name = key.partition(":")[0]
+        name = key.removesuffix(" (tuned)").partition(":")[0]
         if name not in _LOOKS and name not in strangers:
             strangers.append(name)
         base = _LOOKS.get(name) or Look(_OTHERS[strangers.index(name) % len(_OTHERS)], "*")
         nth = variants.get(name, 0)
         variants[name] = nth + 1
-        found[key] = base._replace(line=_VARIANTS[nth % len(_VARIANTS)])
+        found[key] = base._replace(
+            line=_VARIANTS[nth % len(_VARIANTS)], colour=_paler(base.colour, nth // len(_VARIANTS))
+        )
     return found
+
+
+def _paler(colour: str, steps: int) -> str:
+    """A colour mixed with white, for variants beyond the number of line styles."""
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(255 - (255 - part) * 0.6**steps):02X}" for part in parts)

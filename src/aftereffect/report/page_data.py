@@ -1,0 +1,138 @@
+"""What the page draws and offers for download: experiments as plain data that goes into the page as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from aftereffect.experiments.run import Results
+from aftereffect.model.catalog import family_from
+from aftereffect.model.curves import Floats
+from aftereffect.report.style import Look, looks
+from aftereffect.simulation.result import mean_interval
+
+_DARK = (0x15, 0x18, 0x1C)  # the dark page's background
+_ARMS = (
+    Look("#332288", "o", "-"),
+    Look("#117733", "s", "--"),
+    Look("#AA4499", "^", ":"),
+    Look("#997700", "D", "-."),
+    Look("#882255", "v", "-"),
+    Look("#44AA99", "P", "--"),
+)
+
+
+def describe(results: Results, anchor: str) -> dict[str, Any]:
+    """An experiment as plain data: curves, looks, tuning and manifest."""
+    spec = results.spec
+    styles = looks(results.policies)
+    return {
+        "id": anchor,
+        "name": spec.name,
+        "title": spec.title or spec.name,
+        "caption": spec.caption,
+        "horizon": spec.horizon,
+        "instances": spec.instances,
+        "runs": spec.runs,
+        "complete": results.complete,
+        "rounds": [int(r) for r in results.rounds],
+        "policies": [{"name": p} | _look(styles[p]) for p in results.policies],
+        "problems": [_problem(results, problem) for problem in results.problems],
+        "tuning": results.tuning(),
+        "manifest": results.manifest,
+    }
+
+
+def arm_looks() -> list[dict[str, str]]:
+    """How the arms of any problem are drawn, in their order."""
+    return [_look(look) for look in _ARMS]
+
+
+def _look(look: Look) -> dict[str, str]:
+    return {"colour": look.colour, "dark": on_dark(look.colour), "marker": look.marker, "line": look.line}
+
+
+def _problem(results: Results, problem: str) -> dict[str, Any]:
+    curves = [_curve(results, problem, policy) for policy in results.policies]
+    arms = max((len(c["allocation"]) for c in curves if c), default=0)
+    names = family_from(problem)[0].draw(0).names
+    if names is None or len(names) != arms:
+        names = [f"arm {k + 1}" for k in range(arms)]
+    return {"name": problem, "arms": list(names), "curves": curves}
+
+
+def _curve(results: Results, problem: str, policy: str) -> dict[str, Any] | None:
+    """Mean regret with what its bands need, and mean allocation and impact by arm; None where no run is finished."""
+    regret = results.curves(problem, policy)
+    if not len(regret):
+        return None
+    instances = results.spec.instances
+    whole = len(regret) == instances * results.spec.runs  # else runs cannot be told apart by instance
+    interval = mean_interval(regret, instances) if whole else None
+    bounded = interval is not None and bool(np.isfinite(interval.high).all())
+    return {
+        "runs": len(regret),
+        "mean": rounded(regret.mean(axis=0)),
+        "sd": rounded(regret.std(axis=0, ddof=1)) if len(regret) > 1 else None,
+        "half": rounded(interval.high - interval.mean) if interval is not None and bounded else None,
+        "allocation": [rounded(a, 4) for a in results.averages(problem, policy, "allocation").T],
+        "impact": [rounded(a, 4) for a in results.averages(problem, policy, "impact").T],
+    }
+
+
+def rounded(values: Floats, digits: int = 6) -> list[float | None]:
+    """Numbers to so many significant digits, short when written.
+
+    >>> rounded(np.array([1234567.8, 2.0, 1 / 3, np.nan]), 4)
+    [1235000, 2, 0.3333, None]
+    """
+    short = (float(f"{v:.{digits}g}") if math.isfinite(v) else None for v in values)
+    return [int(v) if v is not None and v.is_integer() else v for v in short]
+
+
+def embedded_json(data: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    try:
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:  # an endless interval, say: JSON has no word for it
+        text = json.dumps(_finite(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def on_dark(colour: str) -> str:
+    """A policy's colour for the dark page: as light as 4.5 to 1 against it takes, black turned to white.
+
+    >>> on_dark("#000000"), on_dark("#E69F00")
+    ('#FFFFFF', '#E69F00')
+    """
+    rgb = tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    if max(rgb) < 0x20:
+        return "#FFFFFF"
+    for share in np.linspace(0, 1, 21):
+        mixed = tuple(round(c + (255 - c) * float(share)) for c in rgb)
+        if contrast(mixed, _DARK) >= 4.5:
+            break
+    return "#{:02X}{:02X}{:02X}".format(*mixed)
+
+
+def contrast(first: Sequence[int], second: Sequence[int]) -> float:
+    """Contrast of two colours as WCAG counts it, from 1 to 21."""
+    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(rgb: Sequence[int]) -> float:
+    linear = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

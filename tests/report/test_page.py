@@ -1,0 +1,410 @@
+"""The page: what it says is what the results hold, and a reader's browser agrees."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aftereffect.errors import AftereffectError
+from aftereffect.experiments.run import Results, run_spec
+from aftereffect.experiments.spec import parse_spec
+from aftereffect.report.page import as_toml, write_page
+from aftereffect.report.page_data import contrast, embedded_json, on_dark
+from aftereffect.report.style import _LOOKS
+from aftereffect.simulation.result import mean_interval
+from tests.report.browser import Browser
+
+NASTY = """Shares & <b>"old" sins</b> </script><script>document.title='x'</script>"""
+SPEC = {
+    "name": "small",
+    "title": NASTY,
+    "caption": "Two memories, <i>three</i> policies & one search.",
+    "horizon": 300,
+    "checkpoints": 30,
+    "instances": 2,
+    "runs": 3,
+    "seed": 5,
+    "tuning": {"instances": 2, "runs": 1},
+    "problems": [{"family": "patrol", "memory": [0.0, 0.5]}],
+    "policies": [
+        {"policy": "round-robin"},
+        {"policy": "ucb1"},
+        {"policy": "d-ucb", "tune": {"discount": [0.7, 0.9]}},
+    ],
+}
+VERDICTS: list[dict[str, Any]] = [
+    {
+        "id": "first",
+        "figures": ["small", "elsewhere"],
+        "sentence": "UCB1 <loses> to round-robin & says so.",
+        "statistic": "difference of regret at T",
+        "estimate": 12.345,
+        "low": 8.0,
+        "high": 16.5,
+        "level": 0.95,
+        "verdict": "holds",
+        "explanation": "Because of <impact>.",
+    },
+    {
+        "id": "second",
+        "figures": [],
+        "sentence": "Nothing is known.",
+        "statistic": "nothing",
+        "estimate": None,
+        "low": None,
+        "high": None,
+        "level": 0.95,
+        "verdict": "undecided",
+        "explanation": "",
+    },
+]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("small")
+    run_spec(parse_spec(SPEC), directory, command="aftereffect run small.toml --out 'a <b> & c'")
+    return Results(directory)
+
+
+@pytest.fixture(scope="module")
+def page(results, tmp_path_factory):
+    single = tmp_path_factory.mktemp("single")
+    lone = {**SPEC, "name": "lone", "title": "", "instances": 1, "runs": 1, "policies": [{"policy": "round-robin"}]}
+    run_spec(parse_spec(lone), single)
+    return write_page(tmp_path_factory.mktemp("page") / "report.html", [results, Results(single)], VERDICTS)
+
+
+def data_of(page: Path):
+    found = re.search(
+        r'<script type="application/json" id="data">(.*?)</script>', page.read_text(encoding="utf-8"), re.S
+    )
+    assert found
+    return json.loads(found[1])
+
+
+def test_the_data_is_that_of_the_results(page, results):
+    experiment = data_of(page)["experiments"][0]
+    assert experiment["rounds"] == results.rounds.tolist()
+    assert [p["name"] for p in experiment["policies"]] == results.policies
+    for problem in experiment["problems"]:
+        for policy, curve in zip(results.policies, problem["curves"], strict=True):
+            regret = results.curves(problem["name"], policy)
+            interval = mean_interval(regret, 2)
+            expected = {
+                "mean": regret.mean(axis=0),
+                "sd": regret.std(axis=0, ddof=1),
+                "half": interval.high - interval.mean,
+            }
+            for key, values in expected.items():
+                np.testing.assert_allclose(curve[key], values, rtol=1e-5, atol=1e-12)
+            for key in ("allocation", "impact"):
+                shares = results.averages(problem["name"], policy, key)
+                np.testing.assert_allclose(np.transpose(curve[key]), shares, rtol=1e-3)
+
+
+def test_a_single_run_has_no_bands(page):
+    curve = data_of(page)["experiments"][1]["problems"][0]["curves"][0]
+    assert curve["sd"] is None
+    assert curve["half"] is None
+
+
+def test_nothing_is_asked_of_anywhere(page):
+    text = page.read_text(encoding="utf-8")
+    assert (
+        re.findall(r"""(?:src|href|url|action)\s*[=(]\s*["']?\s*(?!#|data:,)([^"'\s>)]+)""", text.split('id="data"')[0])
+        == []
+    )
+    assert "default-src 'none'" in text
+    assert "@import" not in text
+    assert re.findall(r"https?://[^\"'\s<]+", text) == ["http://www.w3.org/2000/svg"]
+
+
+def test_special_characters_stay_text(page):
+    text = page.read_text(encoding="utf-8")
+    assert text.count("</script>") == 2
+    assert "<b>" not in text
+    assert "&lt;b&gt;&quot;old&quot; sins&lt;/b&gt;" in text
+    assert "UCB1 &lt;loses&gt; to round-robin &amp; says so." in text
+    assert data_of(page)["experiments"][0]["title"] == NASTY
+
+
+def test_the_summary_counts_and_the_verdicts_say_a_word(page):
+    text = page.read_text(encoding="utf-8")
+    assert "Of 2 claims" in text
+    assert re.search(r'class="holds"><span aria-hidden="true">✓</span> <strong>1</strong> holds', text)
+    assert re.search(r'class="fails"><span aria-hidden="true">✗</span> <strong>0</strong> fail<', text)
+    assert "12.35 " in text
+    assert "(95 % interval 8.000 to 16.50)" in text
+    assert '<a href="#experiment-small">small</a>, elsewhere' in text
+
+
+def test_provenance_regenerates_the_experiment(page, results):
+    text = page.read_text(encoding="utf-8")
+    assert "aftereffect run small.toml --out &#x27;a &lt;b&gt; &amp; c&#x27;" in text
+    assert results.manifest["hash"] in text
+    assert parse_spec(tomllib.loads(as_toml(results.manifest["spec"]))) == results.spec
+
+
+def test_a_search_is_shown_with_its_choice(page, results):
+    text = page.read_text(encoding="utf-8")
+    for search in results.tuning():
+        assert f"<td><code>{search['chosen']}</code></td>" in text
+    assert text.count("<code>d-ucb:discount=0.7</code>") >= 2
+
+
+def test_an_unfinished_experiment_shows_what_there_is(tmp_path):
+    run_spec(
+        parse_spec({**SPEC, "policies": [{"policy": "round-robin"}, {"policy": "ucb1"}]}), tmp_path / "e", piece=(1, 4)
+    )
+    page = write_page(tmp_path / "report.html", [Results(tmp_path / "e")])
+    assert "Incomplete" in page.read_text(encoding="utf-8")
+    curves = [c for p in data_of(page)["experiments"][0]["problems"] for c in p["curves"]]
+    assert any(c is None for c in curves)
+    assert any(c is not None and c["half"] is None and c["runs"] < 6 for c in curves)
+
+
+def test_two_experiments_may_share_a_name(results, tmp_path):
+    page = write_page(tmp_path / "report.html", [results, results])
+    ids = [e["id"] for e in data_of(page)["experiments"]]
+    assert ids == ["experiment-small", "experiment-small-2"]
+
+
+def test_a_page_that_cannot_be_written_is_said_in_one_line(results, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AftereffectError, match="cannot write"):
+        write_page(tmp_path / "file" / "report.html", [results])
+
+
+def test_numbers_json_has_no_word_for_become_null():
+    assert json.loads(embedded_json({"low": float("-inf"), "x": [1.0, float("nan")]})) == {
+        "low": None,
+        "x": [1.0, None],
+    }
+
+
+def test_every_policy_can_be_told_from_a_dark_page():
+    for look in _LOOKS.values():
+        rgb = [int(on_dark(look.colour)[i : i + 2], 16) for i in (1, 3, 5)]
+        assert contrast(rgb, (0x15, 0x18, 0x1C)) >= 4.5
+
+
+class Imagined(Results):
+    """A full-size experiment without the simulation."""
+
+    def __init__(self, number: int, like: Results) -> None:
+        self._draw = np.random.default_rng(number)
+        problems = [{"family": "gaussian", "arms": 5, "memory": [0.2, 0.4, 0.6]}]
+        policies = [{"policy": "history-ucb", "estimation": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}]
+        changes = {"name": f"figure{number}", "horizon": 100_000, "checkpoints": 50, "caption": "taken " * 80}
+        self.spec = parse_spec({**SPEC, **changes, "problems": problems, "policies": policies})
+        self.problems = [f"gaussian:arms=5,memory={m}" for m in (0.2, 0.4, 0.6)]
+        self.policies = [f"history-ucb:estimation=0.{i}" for i in range(1, 7)]
+        self.rounds = np.array(self.spec.rounds)
+        self.manifest = like.manifest | {"spec": self.spec.model_dump(mode="json")}
+
+    complete = True
+
+    def curves(self, problem, policy, column="regret"):
+        return self._draw.uniform(0, 0.2, (6, len(self.rounds))) * self.rounds
+
+    def averages(self, problem, policy, column):
+        return self._draw.dirichlet(np.ones(5), len(self.rounds))
+
+    def tuning(self):
+        return []
+
+
+def test_a_page_of_everything_stays_under_3_mb(results, tmp_path):
+    page = write_page(tmp_path / "report.html", [Imagined(i, results) for i in range(16)], VERDICTS * 20)
+    assert page.stat().st_size < 3e6
+
+
+# In a browser.
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    with Browser(tmp_path_factory.mktemp("chromium")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def reader(chromium, page):
+    """A reader with the page freshly open; whatever the test does, the page stays silent and asks for nothing."""
+    chromium.requests.clear()
+    chromium.complaints.clear()
+    chromium.resize(1200, 900)
+    chromium.open(page)
+    yield chromium
+    assert chromium.complaints == []
+    assert [r for r in chromium.requests if not r.startswith("blob:")] == [page.resolve().as_uri()]
+
+
+HERE = "#experiment-small"
+
+
+def test_every_problem_has_a_chart_with_a_line_for_each_policy(reader, results):
+    assert reader.texts(f"{HERE} .regret figcaption") == results.problems
+    assert reader.count(f"{HERE} .regret .series") == 6
+    assert reader.evaluate("document.title") == "Aftereffect: report on 2 experiments"
+
+
+def first_chart(reader: Browser, inside: str) -> list[str]:
+    return reader.texts(f"{HERE} .regret figure:first-child {inside}")
+
+
+def choose(reader, control: str, value: str) -> None:
+    reader.click(f'{HERE} [data-control="{control}"] input[value="{value}"]')
+
+
+def test_a_legend_entry_hides_and_shows_its_policy(reader):
+    button = f'{HERE} .legend button[data-policy="ucb1"]'
+    pressed = f"document.querySelector({json.dumps(button)}).getAttribute('aria-pressed')"
+    drawn = f'{HERE} .regret .series[data-name="ucb1"]'
+    assert reader.count(drawn) == 2
+    reader.click(button)
+    assert (reader.count(drawn), reader.evaluate(pressed)) == (0, "false")
+    reader.evaluate(f"document.querySelector({json.dumps(button)}).focus()")
+    reader.press(" ", 32, " ")
+    assert (reader.count(drawn), reader.evaluate(pressed)) == (2, "true")
+
+
+@pytest.mark.parametrize(("control", "ticks"), [("x", ".x-tick"), ("y", ".y-tick")])
+def test_axes_can_be_logarithmic(reader, control, ticks):
+    linear = first_chart(reader, ticks)
+    choose(reader, control, "log")
+    logarithmic = first_chart(reader, ticks)
+    assert logarithmic != linear
+    assert "0" in linear
+    assert "0" not in logarithmic
+    choose(reader, control, "linear")
+    assert first_chart(reader, ticks) == linear
+
+
+def test_bands_can_be_chosen(reader):
+    path = f"document.querySelector('{HERE} .band').getAttribute('d')"
+    deviations = reader.evaluate(path)
+    choose(reader, "band", "ci")
+    assert reader.evaluate(path) != deviations
+    choose(reader, "band", "none")
+    assert reader.count(f"{HERE} .regret .band") == 0
+
+
+def shown_values(reader) -> dict[str, str]:
+    x, y = reader.centre(f"{HERE} .regret svg")
+    reader.move(x, y)
+    cells = first_chart(reader, ".tooltip td:nth-child(3)")
+    names = first_chart(reader, ".tooltip td:nth-child(2)")
+    return dict(zip(names, cells, strict=True))
+
+
+def hovered_round(reader) -> int:
+    return int(first_chart(reader, ".tooltip strong")[0].removeprefix("round ").replace(",", ""))
+
+
+def as_number(text: str) -> float:
+    return float(text.replace(",", "").replace("\N{MINUS SIGN}", "-"))
+
+
+def test_hovering_shows_the_round_and_each_policy_scaled_or_not(reader, results):
+    for measure, power in (("regret", 0.0), ("scaled", 2 / 3)):
+        choose(reader, "measure", measure)
+        values, t = shown_values(reader), hovered_round(reader)
+        at = results.rounds.tolist().index(t)
+        for policy in results.policies:
+            expected = results.curves(results.problems[0], policy)[:, at].mean() / t**power
+            assert as_number(values[policy]) == pytest.approx(expected, rel=1e-4)
+    assert "t^(2/3)" in "".join(first_chart(reader, ".axis-title"))
+    reader.move(2, 2)
+    hidden = f"document.querySelector('{HERE} .regret .tooltip').hidden"
+    assert reader.evaluate(hidden) is True
+
+
+def test_arrow_keys_read_the_values_too(reader):
+    reader.evaluate(f"document.querySelector('{HERE} .regret svg').focus()")
+    reader.press("End", 35)
+    assert hovered_round(reader) == 300
+    reader.press("ArrowLeft", 37)
+    assert hovered_round(reader) == 290
+
+
+def test_the_table_sorts_by_its_headers(reader):
+    column = f"{HERE} table.sortable tbody td:nth-child(3)"
+    header = f"{HERE} table.sortable thead th:nth-child(3)"
+    as_given = reader.texts(column)
+    reader.click(f"{header} button")
+    ascending = reader.texts(column)
+    assert ascending == sorted(as_given, key=as_number)
+    reader.click(f"{header} button")
+    assert [as_number(v) for v in reader.texts(column)] == sorted(map(as_number, as_given), reverse=True)
+    assert reader.evaluate(f"document.querySelector('{header}').getAttribute('aria-sort')") == "descending"
+    reader.click(f"{HERE} table.sortable thead th:nth-child(1) button")
+    names = reader.texts(f"{HERE} table.sortable tbody td:nth-child(1)")
+    assert names == sorted(names)
+
+
+def test_allocation_and_impact_follow_the_chosen_policy(reader):
+    path = f"document.querySelector('{HERE} .shares .line').getAttribute('d')"
+    before = reader.evaluate(path)
+    select = f"document.querySelector('{HERE} select[data-choice=policy]')"
+    reader.evaluate(f"{select}.value = '1'; {select}.dispatchEvent(new Event('change'))")
+    reader.settle()
+    assert reader.evaluate(path) != before
+    assert reader.count(f"{HERE} .shares .series") == 4
+
+
+def test_light_and_dark(reader):
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = reader.evaluate(background)
+    reader.click("#theme")
+    dark = reader.evaluate(background)
+    assert (light, dark) == ("rgb(255, 255, 255)", "rgb(21, 24, 28)")
+    reader.click("#theme")
+    assert reader.evaluate(background) == light
+    reader.evaluate("delete document.documentElement.dataset.theme")
+    reader.resize(1200, 900, dark=True)
+    assert reader.evaluate(background) == dark
+
+
+def test_the_data_can_be_saved(reader, results, page):
+    reader.click('header [data-download="csv"]')
+    with reader.downloaded("aftereffect-report.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 30 * 2 * (3 + 1)
+    last = next(
+        r for r in rows if r["policy"] == "ucb1" and r["problem"] == results.problems[1] and r["round"] == "300"
+    )
+    assert float(last["regret_mean"]) == pytest.approx(
+        results.curves(results.problems[1], "ucb1")[:, -1].mean(), rel=1e-5
+    )
+    reader.click('header [data-download="json"]')
+    assert json.loads(reader.downloaded("aftereffect-report.json").read_text(encoding="utf-8")) == data_of(page)
+    reader.click(f'{HERE} [data-download="csv"]')
+    assert reader.downloaded("aftereffect-small.csv").stat().st_size > 0
+
+
+@pytest.mark.parametrize("width", [360, 800, 1600])
+@pytest.mark.parametrize("kind", ["linear", "log"])
+def test_it_fits_its_window_and_tick_labels_keep_apart(reader, width, kind):
+    reader.resize(width, 800)
+    choose(reader, "x", kind)
+    choose(reader, "y", kind)
+    assert reader.evaluate("document.documentElement.scrollWidth") <= width
+    boxes = (
+        "[...document.querySelectorAll('.chart svg')].map(s => [...s.querySelectorAll('{}')]"
+        ".map(n => n.getBoundingClientRect()).map(r => [r.left, r.right, r.top, r.bottom]))"
+    )
+    for chart in reader.evaluate(boxes.format(".x-tick")):
+        assert len(chart) >= 2
+        assert all(a[1] < b[0] for a, b in pairwise(chart))
+    for chart in reader.evaluate(boxes.format(".y-tick")):
+        assert all(b[3] <= a[2] + 1 for a, b in pairwise(chart))
