@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable
+from numbers import Integral
 
 
 class AftereffectError(ValueError):
@@ -33,6 +34,15 @@ def require_numbers(owner: str, **values: object) -> None:
         number = isinstance(value, (int, float)) or type(value).__module__ == "numpy"
         if isinstance(value, bool) or not number or not math.isfinite(value):  # type: ignore[arg-type]
             raise AftereffectError(f"{owner}: {name} must be a finite number, got {value!r}")
+
+
+def require_whole(what: str, value: object, least: int = 1, most: int | None = None) -> int:
+    """A whole number within bounds, or the user's mistake."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not least <= int(value) <= (math.inf if most is None else most):  # type: ignore[call-overload]
+        allowed = f"a whole number from {least}" + ("" if most is None else f" to {most:,}")
+        raise AftereffectError(f"{what} must be {allowed}, got {value!r}")
+    return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 def numbers(what: str, values: object) -> tuple[float, ...]:

@@ -176,6 +176,28 @@ def report(directory: Annotated[str, typer.Argument(metavar="DIR", help="Where e
     report_directory(directory)
 
 
+@app.command()
+def plan(
+    arms: Annotated[str, typer.Option(metavar="K", help="Number of arms.")],
+    horizon: Annotated[str, typer.Option(metavar="T", help="Rounds, for example 100000 or 1e5.")],
+    memory: Annotated[str | None, typer.Option(metavar="M", help="How strongly the past weighs, in [0, 1).")] = None,
+    half_life: Annotated[
+        str | None, typer.Option(metavar="ROUNDS", help="Instead of the memory: rounds in which a weight halves.")
+    ] = None,
+    estimation: Annotated[str, typer.Option(metavar="RHO", help="Share of each phase that counts.")] = "0.2",
+    zero: Annotated[bool, typer.Option("--zero", help="Let an arm get nothing.")] = False,
+    lipschitz: Annotated[str, typer.Option(metavar="L", help="How steep a response may be.")] = "1",
+    json: AsJson = False,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE.png", help="Also draw the first phases, as .png, .pdf or .svg.")
+    ] = None,
+) -> None:
+    """Say what history-ucb will do before anybody is affected: grid, phases, exploring, and the paper's bounds."""
+    from aftereffect.cli.planning import show_plan
+
+    show_plan(arms, horizon, memory, half_life, estimation, zero, lipschitz, json, out)
+
+
 def _threads(text: str | None) -> int | None:
     from aftereffect.cli.request import read_number
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
+from aftereffect._files import write_atomically
 from aftereffect.errors import AftereffectError, UnknownName
 
 if TYPE_CHECKING:
@@ -33,22 +34,18 @@ def check_target(path: Path) -> Path:
 
 def write_results(path: Path, document: dict[str, Any], frame: Callable[[], polars.DataFrame]) -> None:
     """Write the JSON document or the tidy table, by the path's extension."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        with partial.open("wb") as file:
-            _write(file, path.suffix.lower(), document, frame)
-        partial.replace(path)
+        write_atomically(path, _content(path.suffix.lower(), document, frame))
     except OSError as error:
         raise AftereffectError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            partial.unlink()
 
 
-def _write(file: IO[bytes], kind: str, document: dict[str, Any], frame: Callable[[], polars.DataFrame]) -> None:
+def _content(kind: str, document: dict[str, Any], frame: Callable[[], polars.DataFrame]) -> bytes:
     if kind == ".json":
-        file.write((json.dumps(document) + "\n").encode())
-    elif kind == ".csv":
+        return (json.dumps(document) + "\n").encode()
+    file = io.BytesIO()
+    if kind == ".csv":
         frame().write_csv(file)
     else:
         frame().write_parquet(file)
+    return file.getvalue()

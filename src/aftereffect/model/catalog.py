@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError, UnknownName, require, require_numbers
+from aftereffect.errors import AftereffectError, UnknownName, require, require_numbers, require_whole
 from aftereffect.model.feedback import Driver, Feedback, Noise
 from aftereffect.model.impacts import (
     Discounted,
@@ -127,7 +127,7 @@ def _bump(random: np.random.Generator, arms: int, height: float = 0.15) -> list[
 @register_problem("lipschitz")
 def _lipschitz(random: np.random.Generator, arms: int, knots: int = 9) -> list[Response]:
     """Random piecewise linear curves on equally spaced knots with slopes U[-1, 1], clipped to [0, 1]."""
-    require(isinstance(knots, int) and knots >= 2, f"lipschitz: knots must be a whole number from 2, got {knots}")
+    require_whole("lipschitz: knots", knots, 2, 100_000)
     x = np.linspace(0.0, 1.0, knots)
     curves: list[Response] = []
     for _ in range(arms):
@@ -253,9 +253,7 @@ def _check_draw(candidate: Family) -> None:
 
 def problem(name: str, seed: int = 0, **parameters: Any) -> Problem:
     """A named problem, drawn with a seed; see `family` for the parameters."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise AftereffectError(f"seed must be a whole number from 0, got {seed!r}")
-    return family(name, **parameters).draw(int(seed))
+    return family(name, **parameters).draw(require_whole("seed", seed, 0))
 
 
 _IMPACTS = {"instant": Instant, "discounted": Discounted, "smoothed": Smoothed, "window": Window}
@@ -271,8 +269,8 @@ def family_from(notation: str) -> tuple[Family, int | None]:
     named = parse(notation)
     parameters = {key: _thing(key, value) for key, value in named.parameters.items()}
     seed = parameters.pop("seed", None)
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise AftereffectError(f"seed must be a whole number from 0, got {seed!r}")
+    if seed is not None:
+        require_whole("seed", seed, 0)
     return family(named.name, **parameters), seed
 
 

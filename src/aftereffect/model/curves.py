@@ -40,7 +40,9 @@ class Curve:
 
 def tabulate(function: Callable[[Floats], npt.ArrayLike], kinks: Sequence[float] = (), what: str = "response") -> Curve:
     """The curve of a Python function, refined where it bends, with a knot at each kink."""
-    x = np.unique(np.concatenate([np.linspace(0.0, 1.0, 65), [k for k in kinks if 0.0 < k < 1.0]]))
+    # Points of the golden ratio beside the even ones: no wave can vanish on both.
+    scattered = np.modf(0.6180339887498949 * np.arange(1, 129))[0]
+    x = np.unique(np.concatenate([np.linspace(0.0, 1.0, 65), scattered, [k for k in kinks if 0.0 < k < 1.0]]))
     y = _values(function, x, what)
     for _ in range(_ROUNDS):
         middle = 0.5 * (x[:-1] + x[1:])
@@ -61,11 +63,14 @@ def tabulate(function: Callable[[Floats], npt.ArrayLike], kinks: Sequence[float]
 def _values(function: Callable[[Floats], npt.ArrayLike], x: Floats, what: str) -> Floats:
     """Values of a function that may or may not take arrays; they must lie in [0, 1]."""
     try:
-        y = np.asarray(function(x), dtype=np.float64)
-    except (TypeError, ValueError):
-        y = np.asarray([np.asarray(function(v)).item() for v in x], dtype=np.float64)
-    if y.shape != x.shape:
-        y = np.asarray([np.asarray(function(v)).item() for v in x], dtype=np.float64)
+        try:
+            y = np.asarray(function(x), dtype=np.float64)
+        except (TypeError, ValueError):
+            y = np.zeros(0)
+        if y.shape != x.shape:
+            y = np.asarray([np.asarray(function(v)).item() for v in x], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise AftereffectError(f"{what} must be a function from [0, 1] to numbers, got {function!r}: {error}") from None
     bad = ~((y >= -1e-12) & (y <= 1.0 + 1e-12))
     if bad.any():
         at = int(np.argmax(bad))

@@ -6,6 +6,7 @@ its limit g(p), geometrically: before g it is off by at most rate^s after s roun
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect.errors import numbers, require, require_numbers
+from aftereffect.errors import numbers, require, require_numbers, require_whole
 from aftereffect.model.curves import Curve, Floats, polyline, tabulate
 
 
@@ -165,6 +166,11 @@ def _check_memory(kind: str, memory: float) -> None:
     require(0 <= memory < 1, f"{kind}: memory must lie in [0, 1), got {memory}")
 
 
+def _check_g(kind: str, g: object) -> None:
+    known = "Power, Logistic or MonotoneTable"
+    require(g is None or isinstance(g, Monotone), f"{kind}: g must be a monotone function ({known}), got {g!r}")
+
+
 def memory_of(half_life: float) -> float:
     """The memory under which a share's weight halves in `half_life` rounds.
 
@@ -181,6 +187,9 @@ class Instant(Impact):
     """No memory: the impact is today's share (action-dependent bandits, gamma = 0)."""
 
     g: Monotone | None = None
+
+    def __post_init__(self) -> None:
+        _check_g("instant", self.g)
 
     @property
     def rate(self) -> float:
@@ -202,6 +211,7 @@ class Discounted(Impact):
         given = (self.memory is not None) + (self.half_life is not None)
         require(given == 1, "discounted: give either memory or half_life")
         _check_memory("discounted", self.rate)
+        _check_g("discounted", self.g)
 
     @property
     def rate(self) -> float:
@@ -225,6 +235,7 @@ class Smoothed(Impact):
 
     def __post_init__(self) -> None:
         _check_memory("smoothed", self.memory)
+        _check_g("smoothed", self.g)
         require_numbers("smoothed", start=self.start)
         require(0 <= self.start <= 1, f"smoothed: start must lie in [0, 1], got {self.start}")
 
@@ -244,8 +255,8 @@ class Window(Impact):
     g: Monotone | None = None
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.length, int) and 1 <= self.length <= 1_000_000
-        require(whole, f"window: length must be a whole number from 1 to 1000000, got {self.length}")
+        require_whole("window: length", self.length, 1, 1_000_000)
+        _check_g("window", self.g)
 
     @property
     def rate(self) -> float:
@@ -292,7 +303,7 @@ class OwnImpact(Impact):
         shares = np.linspace(0.0, 1.0, 101)
         limits = []
         for share in shares:
-            state, impact = self.start, 0.0
+            state, impact = copy.deepcopy(self.start), 0.0
             for _ in range(self.SETTLE):
                 state, impact = self.step(state, float(share))
             limits.append(impact)

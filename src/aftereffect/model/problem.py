@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -49,12 +50,13 @@ class Problem:
     label: str = "own"
 
     def __post_init__(self) -> None:
+        require(isinstance(self.responses, Sequence), f"responses must be a list, got {self.responses!r}")
         require(len(self.responses) >= 1, "a problem needs at least one response")
         responses = tuple(as_response(r) for r in self.responses)
         if isinstance(self.impact, Impact):
             impacts: tuple[Impact, ...] = (self.impact,) * len(responses)
         else:
-            impacts = tuple(self.impact)
+            impacts = tuple(self.impact) if isinstance(self.impact, Sequence) else ()
             require(
                 len(impacts) == len(responses) and all(isinstance(i, Impact) for i in impacts),
                 f"impact must be one Impact or one per arm ({len(responses)}), got {self.impact!r}",
@@ -163,7 +165,7 @@ class OwnWorld:
     def __init__(self, problem: Problem, world: World) -> None:
         self.impacts = problem.impacts
         self.compiled = world
-        self.states: list[Any] = [i.start if isinstance(i, OwnImpact) else None for i in problem.impacts]
+        self.states: list[Any] = [copy.deepcopy(i.start) if isinstance(i, OwnImpact) else None for i in problem.impacts]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.compiled, name)
@@ -173,7 +175,7 @@ class OwnWorld:
         impact = self.impacts[k]
         if not isinstance(impact, OwnImpact):
             return advance(self.compiled, k, t, share)
-        _, if_active = impact.step(self.states[k], 1.0)
+        _, if_active = impact.step(copy.deepcopy(self.states[k]), 1.0)  # a trial: the state must not notice
         self.states[k], value = impact.step(self.states[k], share)
         if not 0.0 <= float(value) <= 1.0:
             raise AftereffectError(f"own impact of arm {k}: must lie in [0, 1], got {value} in round {t}")

@@ -9,6 +9,7 @@ largest such sum. With the right price the cells' width matters only to second o
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 
 from aftereffect._compile import kernel
 from aftereffect._random import Words, generator, uniform
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, require_whole
 from aftereffect.model.curves import Curve, Floats, evaluate
 from aftereffect.model.impacts import OwnImpact
 from aftereffect.model.problem import Problem
@@ -62,6 +63,8 @@ def best_fixed(problem: Problem, horizon: int | None = None) -> BestFixed:
     """
     if not isinstance(problem, Problem):
         raise AftereffectError(f"best_fixed takes a problem, got {problem!r}")
+    if horizon is not None:
+        require_whole("horizon", horizon)
     curves, errors = steady_curves(problem, horizon)
     limits = problem.limits
     allocation = _maximise(curves, limits.floors, limits.caps)
@@ -106,7 +109,7 @@ def _steady(problem: Problem, arm: int, horizon: int | None) -> Curve:
 
 
 def _own_path(impact: OwnImpact, share: float, rounds: int, response: Curve) -> float:
-    state, total = impact.start, 0.0
+    state, total = copy.deepcopy(impact.start), 0.0
     for _ in range(rounds):
         state, value = impact.step(state, share)
         total += float(response(value))
@@ -130,7 +133,10 @@ def _measure(problem: Problem, arm: int) -> tuple[Curve, Curve]:
         if not isinstance(world, World):
             raise AftereffectError("best_fixed: a user's own impact driven by realised activations cannot be measured")
         batches = np.zeros(_BATCHES)
-        _activated_reward(world, generator(20_210_001), arm, share, MEASURED_ROUNDS, batches)
+        rng = generator(
+            np.random.SeedSequence(20_210_001, spawn_key=(arm,))
+        )  # of the arm's own: arms err independently
+        _activated_reward(world, rng, arm, share, MEASURED_ROUNDS, batches)
         means[i] = batches.mean()
         errors[i] = batches.std(ddof=1) / np.sqrt(_BATCHES)
     return Curve(shares, means), Curve(shares, errors)

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aftereffect._random import generator
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, require_whole
+from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints, best_plain, best_with_bonus
 
 
@@ -29,7 +30,7 @@ def best_levels(
     >>> best_levels([[0.0, 0.4, 0.5], [0.0, 0.3, 0.9]], zero=True)
     (array([0, 2]), 0.9)
     """
-    values = np.ascontiguousarray(value, dtype=np.float64)
+    values = _table("value", value)
     if values.ndim != 2 or values.shape[0] < 1 or values.shape[1] < 2:
         raise AftereffectError(f"value must be (arms, levels + 1), got shape {values.shape}")
     if np.isnan(values).any() or np.isposinf(values).any():
@@ -37,12 +38,12 @@ def best_levels(
     arms, count = values.shape[0], values.shape[1] - 1
     lows, highs = _bounds(arms, count, zero, low, high)
     levels = np.zeros(arms, dtype=np.int64)
-    ties = np.zeros(0, dtype=np.uint64) if seed is None else generator(seed)
+    ties = np.zeros(0, dtype=np.uint64) if seed is None else generator(require_whole("seed", seed, 0))
     plain = np.empty_like(values)
     if bonus is None:
         index = best_plain(values, lows, highs, plain, levels, ties)
     else:
-        extra = np.ascontiguousarray(bonus, dtype=np.float64)
+        extra = _table("bonus", bonus)
         if extra.shape != values.shape or np.isnan(extra).any() or np.isposinf(extra).any():
             raise AftereffectError(f"bonus must be finite and of value's shape {values.shape}, got {extra.shape}")
         index = best_with_bonus(values, extra, 1.0, lows, highs, plain, np.empty_like(values), levels, ties)
@@ -51,12 +52,28 @@ def best_levels(
     return levels, float(index)
 
 
+def _table(what: str, given: npt.ArrayLike) -> Floats:
+    """A table of floats, or the user's mistake."""
+    try:
+        return np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise AftereffectError(f"{what} must be a table of numbers, got {given!r}") from None
+
+
+def _each(what: str, arms: int, given: Sequence[int] | int) -> Ints:
+    """One whole number per arm, from one for all or one each."""
+    array = np.asarray(given)
+    if array.shape not in ((), (arms,)) or not np.issubdtype(array.dtype, np.integer):
+        raise AftereffectError(f"{what} must be a whole number or one for each of {arms} arms, got {given!r}")
+    return np.array(np.broadcast_to(array, (arms,)), dtype=np.int64)
+
+
 def _bounds(
     arms: int, count: int, zero: bool, low: Sequence[int] | int | None, high: Sequence[int] | int | None
 ) -> tuple[Ints, Ints]:
     """Checked bounds in levels, with levels that no allocation can contain cut off."""
-    lows = np.array(np.broadcast_to(0 if low is None else low, (arms,)), dtype=np.int64)
-    highs = np.array(np.broadcast_to(count if high is None else high, (arms,)), dtype=np.int64)
+    lows = _each("low", arms, 0 if low is None else low)
+    highs = _each("high", arms, count if high is None else high)
     if not zero:
         lows = np.maximum(lows, 1)
     if np.any(lows < 0) or np.any(highs > count) or np.any(lows > highs):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from aftereffect._compile import kernel
 from aftereffect._random import generator
-from aftereffect.errors import AftereffectError, UnknownName, WrongTell
+from aftereffect.errors import AftereffectError, UnknownName, WrongTell, require_whole
 from aftereffect.model.curves import Floats
 from aftereffect.model.feedback import ONE, Feedback
 from aftereffect.model.limits import Limits
@@ -118,7 +118,11 @@ class Agent:
         if not isinstance(values, (list, np.ndarray)) and isinstance(values, Mapping):  # the second check is slow
             result = np.full(arms, np.nan)
             for name, value in values.items():
-                result[self._arm(name)] = value
+                arm = self._arm(name)
+                try:
+                    result[arm] = float(value)
+                except (TypeError, ValueError):
+                    raise WrongTell(f"{what} of arm {name!r} must be a number, got {value!r}") from None
             return result
         try:
             result = np.asarray(values, dtype=np.float64)
@@ -229,8 +233,9 @@ def start_agent(
     history: Sequence[Any] | None,
 ) -> Agent:
     """A fresh agent, with past records taken in; the horizon counts rounds from now on."""
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
-        raise AftereffectError(f"seed must be a whole number from 0, got {seed!r}")
+    require_whole("seed", seed, 0)
+    if history is not None and not isinstance(history, Sequence):
+        raise AftereffectError(f"history must be a list of records, got {history!r}")
     past = [] if history is None else list(history)
     first = Setting(arms, horizon, feedback)  # checks before anything is computed from them
     total = None if first.horizon is None else int(first.horizon) + len(past)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from aftereffect._random import Words, generator
-from aftereffect.errors import AftereffectError, MissingParameter, UnknownName
+from aftereffect.errors import AftereffectError, MissingParameter, UnknownName, require_whole
 from aftereffect.model.curves import Floats
 from aftereffect.model.feedback import Feedback, feedback_code
 from aftereffect.model.limits import Limits
@@ -36,11 +36,9 @@ class Setting:
     rng: Words = field(default_factory=lambda: generator(0))
 
     def __post_init__(self) -> None:
-        if not isinstance(self.arms, (int, np.integer)) or isinstance(self.arms, bool) or self.arms < 1:
-            raise AftereffectError(f"arms must be a whole number from 1, got {self.arms!r}")
-        whole = isinstance(self.horizon, (int, np.integer)) and not isinstance(self.horizon, bool)
-        if self.horizon is not None and not (whole and self.horizon >= 1):
-            raise AftereffectError(f"horizon must be a whole number of rounds from 1, got {self.horizon!r}")
+        require_whole("arms", self.arms)
+        if self.horizon is not None:
+            require_whole("horizon", self.horizon)
         feedback_code(self.feedback)
 
     @cached_property
@@ -196,7 +194,7 @@ def written(value: Any) -> str:
     if isinstance(value, Policy):
         head, _, rest = value.key.partition(":")
         return f"{head}({rest})" if rest else head
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, (tuple, list)):
         return "[" + ",".join(map(written, value)) + "]"
@@ -236,9 +234,8 @@ def check_memory(owner: Policy, memory: float | None) -> None:
 def check_whole(owner: Policy, least: int, **values: Any) -> None:
     """Whole numbers that must be at least `least`."""
     for name, value in values.items():
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not _left_open(owner, name, value) and not (whole and value >= least):
-            raise AftereffectError(f"{owner.name}: {name} must be a whole number from {least}, got {value!r}")
+        if not _left_open(owner, name, value):
+            require_whole(f"{owner.name}: {name}", value, least)
 
 
 def check_choice(owner: Policy, allowed: Sequence[str], **values: Any) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import tempfile
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from aftereffect._files import write_atomically
 from aftereffect.errors import AftereffectError, CorruptFile
 from aftereffect.model.limits import Limits
 from aftereffect.policies.agent import Agent
@@ -42,18 +41,8 @@ def save_agent(agent: Agent, path: str | PathLike[str]) -> None:
     }
     body = json.dumps(content, allow_nan=False)
     document = {"format": FORMAT, "schema": SCHEMA, "sha256": _checksum(body), "agent": content}
-    target = Path(path)
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w") as file:
-                json.dump(document, file, allow_nan=False)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        write_atomically(Path(path), json.dumps(document, allow_nan=False).encode())
     except OSError as error:
         raise AftereffectError(f"cannot save the agent to {str(path)!r}: {error.strerror or error}") from error
 
@@ -72,7 +61,7 @@ def load_agent(path: str | PathLike[str]) -> Agent:
         raise CorruptFile(f"{name!r} is not a saved agent: it is not text") from error
     try:
         document = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise CorruptFile(f"{name!r} is truncated or not a saved agent: {error}") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise CorruptFile(f"{name!r} is not a saved agent")
@@ -81,7 +70,12 @@ def load_agent(path: str | PathLike[str]) -> Agent:
     content = document.get("agent")
     if not isinstance(content, dict) or document.get("sha256") != _checksum(json.dumps(content)):
         raise CorruptFile(f"{name!r} was changed after it was saved: its checksum does not fit")
-    return _restore(content)
+    try:
+        return _restore(content)
+    except AftereffectError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise CorruptFile(f"{name!r} does not hold an agent's state: {error}") from error
 
 
 def _restore(content: dict[str, Any]) -> Agent:
@@ -90,8 +84,12 @@ def _restore(content: dict[str, Any]) -> Agent:
     agent = Agent(_read_policy(content["policy"]), setting, content["names"])
     for name, array in _arrays(agent.state):
         array[...] = np.array(_parsed(content["state"][name]), dtype=array.dtype).reshape(array.shape)
+    if not isinstance(content["rounds"], int) or content["rounds"] < 0:
+        raise CorruptFile(f"rounds must be a whole number from 0, got {content['rounds']!r}")
     agent.rounds = content["rounds"]
     agent._pending = None if content["asked"] is None else np.array(content["asked"], dtype=np.float64)
+    if agent._pending is not None and agent._pending.shape != (setting.arms,):
+        raise CorruptFile(f"asked must hold {setting.arms} shares, got {content['asked']!r}")
     return agent
 
 
@@ -124,10 +122,17 @@ def _parsed(flat: list[Any]) -> list[Any]:
 
 def _write_policy(value: Policy) -> dict[str, Any]:
     parameters = {
-        name: _write_policy(v) if isinstance(v, Policy) else list(v) if isinstance(v, tuple) else v
-        for name, v in value.parameters.items()
+        name: _write_policy(v) if isinstance(v, Policy) else v for name, v in _plain(value.parameters).items()
     }
     return {"name": value.name, "parameters": parameters}
+
+
+def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters without tuples and numpy's numbers, which JSON does not know."""
+    return {
+        name: list(v) if isinstance(v, tuple) else v.item() if isinstance(v, np.generic) else v
+        for name, v in parameters.items()
+    }
 
 
 def _read_policy(content: dict[str, Any]) -> Policy:

@@ -13,6 +13,7 @@ from aftereffect.experiments.run import Results
 from aftereffect.model.catalog import family_from
 from aftereffect.policies.base import Setting, policy_from
 from aftereffect.policies.phased import HistoryUCB
+from aftereffect.report.plan_figure import draw_phases
 from aftereffect.report.plot import BANDS, Line, draw_curves, finish_axes, label_ends
 from aftereffect.report.style import Look, looks
 from aftereffect.simulation.result import mean_interval
@@ -92,31 +93,7 @@ def _trace(experiments: Sequence[Results], band: str) -> Figure:
     family = family_from(problem)[0]
     phases = chosen.plan(Setting(family.arms, r.spec.horizon, memory=family.draw(0).memory))
     figure, (ax,) = _subplots(1, size=(8.4, 3.8))
-    shown = min(r.spec.horizon, 6 * phases.length)
-    for start in range(0, shown, phases.length):
-        ax.axvspan(start, start + phases.approach, color="0.93", linewidth=0)
-        ax.axvline(start, color="0.75", linewidth=0.7)
-    t = np.arange(shown + 1)
-    ax.step(
-        t,
-        np.append(shares[:shown, 0], shares[shown - 1, 0]),
-        where="post",
-        color="#D55E00",
-        linewidth=1.6,
-        linestyle="--",
-    )
-    ax.plot(t[1:] - 0.5, impacts[:shown, 0], color="#0072B2", marker="o", markersize=3, linewidth=1.2)
-    ax.set_xlim(0, shown)
-    ax.set_ylim(0, 1)
-    stages = f"grey the approach ({phases.approach} rounds), white the estimation ({phases.estimation})"
-    title = f"{r.spec.title}\nmemory .6, phases of {phases.length} rounds: {stages}"
-    finish_axes(ax, "round t", "share and impact of arm 1", title)
-    figure.canvas.draw()
-    ends = [
-        (float(shares[shown - 1, 0]), "allocation p", "#D55E00"),
-        (float(impacts[shown - 1, 0]), "impact f", "#0072B2"),
-    ]
-    label_ends(ax, ends, shown)
+    draw_phases(ax, shares[:, 0], impacts[:, 0], phases, f"{r.spec.title}\nmemory .6")
     return figure
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aftereffect._random import POLICY, WORLD, stream
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, require_whole
 from aftereffect.model.catalog import Family
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import Problem
@@ -104,12 +104,6 @@ def checkpoint_rounds(horizon: int, checkpoints: int | Sequence[int] | npt.NDArr
     return np.unique(np.append(given, horizon)).astype(np.int64)
 
 
-def _check_count(name: str, value: Any, least: int = 1) -> int:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise AftereffectError(f"{name} must be a whole number from {least}, got {value!r}")
-    return int(value)
-
-
 @overload
 def simulate(
     problem: Problem | Family,
@@ -156,19 +150,19 @@ def simulate(
     Results depend on the seed alone, not on the number of `threads` (default: all cores). Memory does not grow with the
     horizon, unless a full `trace` is asked for. One policy gives a `Result`, a list gives a `Comparison`.
     """
-    policies = [policy] if isinstance(policy, Policy) else list(policy)
+    policies = [policy] if isinstance(policy, Policy) else list(policy) if isinstance(policy, Sequence) else []
     if not policies or not all(isinstance(p, Policy) for p in policies):
         raise AftereffectError(f"policy must be a Policy or a list of them, got {policy!r}")
     keys = [p.key for p in policies]
     twice = next((k for k in keys if keys.count(k) > 1), None)
     if twice is not None:
         raise AftereffectError(f"policy {twice!r} is given twice")
-    horizon, runs, seed = _check_count("horizon", horizon), _check_count("runs", runs), _check_count("seed", seed, 0)
+    horizon, runs, seed = require_whole("horizon", horizon), require_whole("runs", runs), require_whole("seed", seed, 0)
     rounds = checkpoint_rounds(horizon, checkpoints)
     drawn = draw_instances(problem, instances, seed)
     if trace and 4 * horizon * runs * len(drawn) * drawn[0].arms > TRACE_LIMIT:
         raise AftereffectError(f"a full trace of {horizon * runs * len(drawn):,} rounds is too large; use fewer runs")
-    workers = _check_count("threads", threads) if threads is not None else os.cpu_count() or 1
+    workers = require_whole("threads", threads) if threads is not None else os.cpu_count() or 1
     prepared = [Instance.of(p, rounds) for p in drawn]
     for p in policies:  # a policy that cannot start here says so before anything runs
         p.state(setting_for(drawn[0], horizon, stream(seed, 0, 0, POLICY)))
@@ -192,7 +186,7 @@ def draw_instances(problem: Problem | Family, instances: int | None, seed: int) 
             raise AftereffectError(f"instances needs a family to draw from; a problem is one instance, got {instances}")
         return [problem]
     if isinstance(problem, Family):
-        count = 1 if instances is None else _check_count("instances", instances)
+        count = 1 if instances is None else require_whole("instances", instances)
         return [draw_instance(problem, seed, i) for i in range(count)]
     raise AftereffectError(f"simulate takes a problem or a family, got {problem!r}")
 
