@@ -34,7 +34,7 @@ def test_every_policy_has_a_labelled_line_with_its_mean(comparison):
 def test_the_title_says_what_the_band_is(comparison, band, says):
     axes = ae.plot(comparison, band=band).axes[0]
     assert len(axes.collections) == (0 if says is None else len(comparison))
-    assert says is None or says in axes.get_title()
+    assert says is None or says in axes.get_title(loc="left")
 
 
 def test_labels_at_the_line_ends_do_not_overlap(comparison):

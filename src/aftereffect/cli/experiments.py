@@ -79,6 +79,10 @@ def run_file(
     directory = Path(out) if out is not None else Path("out") / spec.name
     plan = Plan(spec)
     part = read_piece(piece)
+    if part is not None and fresh:
+        raise AftereffectError(
+            "--fresh with --shard would remove the other pieces; empty the directory once, then start them"
+        )
     with _resumable(directory), sweep_bars(_work(plan), quiet) as progress:
         run_spec(
             spec,
@@ -168,7 +172,8 @@ _MARKS: dict[str, str] = {"holds": "holds    ", "fails": "FAILS    ", "undecided
 
 def _verdict_lines(verdicts: list[dict[str, object]]) -> Iterator[str]:
     for v in verdicts:
-        span = f"{v['estimate']:,.4g} [{v['low']:,.4g}, {v['high']:,.4g}]"
+        low, high = (f"{v[end]:,.4g}" if v[end] is not None else "?" for end in ("low", "high"))
+        span = f"{v['estimate']:,.4g} [{low}, {high}]"
         yield f"{_MARKS[str(v['verdict'])]}  {v['sentence']}  ({span})"
 
 

@@ -5,10 +5,12 @@ Nothing is tuned to make a claim hold.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from aftereffect.errors import AftereffectError
 from aftereffect.experiments.judges import (
     BY_MEMORY,
     LEVEL,
@@ -45,10 +47,14 @@ def judge_all(experiments: Experiments) -> list[dict[str, Any]]:
     verdicts = []
     for claim in CLAIMS:
         if all(name in experiments and experiments[name].complete for name in claim.figures):
-            found = claim.judge(experiments)
+            try:
+                found = claim.judge(experiments)
+            except AftereffectError:
+                continue  # an experiment of the user's own that bears a figure's name but not its policies
             explanation = " ".join(filter(None, [found.explanation, claim.why if found.verdict != "holds" else ""]))
             head = {"id": claim.id, "figures": list(claim.figures), "sentence": claim.sentence, "level": LEVEL}
-            verdicts.append({**head, **asdict(found), "explanation": explanation})
+            bounds = {k: v if math.isfinite(v) else None for k, v in (("low", found.low), ("high", found.high))}
+            verdicts.append({**head, **asdict(found), **bounds, "explanation": explanation})
     return verdicts
 
 

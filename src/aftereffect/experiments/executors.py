@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -72,7 +72,8 @@ class DaskCluster:
             try:
                 for future in distributed.as_completed(list(futures)):
                     task = futures[future]
-                    content = future.result()
+                    with _lost_cluster(distributed, self.address):
+                        content = future.result()
                     progress(task.label, task.work)
                     yield task, content
                     future.release()
@@ -86,6 +87,18 @@ def _distributed() -> Any:
     except ImportError:
         raise AftereffectError("--scheduler needs Dask: pip install 'aftereffect[cluster]'") from None
     return distributed
+
+
+@contextmanager
+def _lost_cluster(distributed: Any, address: str) -> Iterator[None]:
+    """Say in one line that the scheduler is gone, or that a task took one worker after the other with it."""
+    try:
+        yield
+    except (CancelledError, OSError, distributed.KilledWorker) as error:
+        reason = str(error).partition("\n")[0]
+        raise AftereffectError(
+            f"the cluster at {address!r} was lost: {reason}; finished shards are kept, the same command goes on"
+        ) from error
 
 
 @contextmanager

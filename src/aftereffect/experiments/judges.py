@@ -151,6 +151,21 @@ def _relative_range(samples: Sequence[Floats]) -> float:
     return (max(means) - min(means)) / float(np.mean(means))
 
 
+def _range_interval(samples: Sequence[Floats]) -> tuple[float, float, float]:
+    """The relative range with an interval: that of the widest pair, paired by unit, widened for having been picked."""
+    middle = float(np.mean([s.mean() for s in samples]))
+    highest, lowest = max(samples, key=np.mean), min(samples, key=np.mean)
+    pairs = len(samples) * (len(samples) - 1) // 2
+    return _interval((highest - lowest) / middle, 1, 1 - (1 - LEVEL) / pairs)
+
+
+def _ratio_interval(sample: Floats, base: Floats, level: float) -> tuple[float, float, float]:
+    """A ratio of means of paired units, with an interval on the logarithm (delta method)."""
+    ratio = float(sample.mean() / base.mean())
+    _, low, high = _interval(sample / sample.mean() - base / base.mean(), 1, level)
+    return ratio, ratio * float(np.exp(low)), ratio * float(np.exp(high))
+
+
 def insensitive(log: str) -> Callable[[Experiments], Finding]:
     """Regrets over all rho lie within a quarter of their mean."""
 
@@ -158,7 +173,7 @@ def insensitive(log: str) -> Callable[[Experiments], Finding]:
         r = experiments["fig3d"]
         policies = [p for p in r.policies if f"log={log}" in p]
         samples = [_units(r, final(r, r.problems[0], p)) for p in policies]
-        value, low, high = _bootstrap(samples, _relative_range)
+        value, low, high = _range_interval(samples)
         note = ", ".join(
             f"{p.split('estimation=')[1].split(',')[0]}: {s.mean():,.0f}"
             for p, s in zip(policies, samples, strict=True)
@@ -192,7 +207,7 @@ def robust_to_memory(policy: str) -> Callable[[Experiments], Finding]:
 
     def judge(experiments: Experiments) -> Finding:
         samples = [_units(r, final(r, r.problems[0], policy)) for r in (experiments[n] for n in BY_MEMORY)]
-        value, low, high = _bootstrap(samples, _relative_range)
+        value, low, high = _range_interval(samples)
         statistic = "(largest - smallest) / mean regret over memories .2, .4, .6"
         return Finding(statistic, value, low, high, _verdict_below(low, high, INSENSITIVE))
 
@@ -307,7 +322,7 @@ def carries_over(log: str, told: str) -> Callable[[Experiments], Finding]:
         ratios = []
         for problem in others:
             sample = _units(r, final(r, problem, policy))
-            ratios.append((problem, *_bootstrap([sample, base], lambda s: float(s[0].mean() / s[1].mean()))))
+            ratios.append((problem, *_ratio_interval(sample, base, 1 - (1 - LEVEL) / len(others))))
         worst = max(ratios, key=lambda x: x[1])
         note = "; ".join(f"{p.removeprefix('gaussian:impact=')}: {v:.2f}" for p, v, _, _ in ratios)
         verdict = _verdict_below(worst[2], worst[3], 1.5)

@@ -107,6 +107,9 @@ class Results:
 
     def rows(self, problem: str, policy: str) -> polars.DataFrame:
         """One policy's rows on one problem, run by run."""
+        for name, known in ((problem, self.problems), (policy, self.policies)):
+            if name not in known:
+                raise AftereffectError(f"{self.spec.name} has no {name!r} (it has {', '.join(known)})")
         chosen = self._frame.filter((polars.col("problem") == problem) & (polars.col("policy") == policy))
         return chosen.sort("instance", "run", "round")
 

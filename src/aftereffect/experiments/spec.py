@@ -283,9 +283,14 @@ def _said_of(path: str, notation: str) -> Iterator[None]:
     try:
         yield
     except AftereffectError as error:
-        raise AftereffectError(f"{path}: {error}") from None
+        raise AftereffectError(_short(f"{path}: {error}")) from None
     except (TypeError, ValueError, ArithmeticError, MemoryError) as error:
-        raise AftereffectError(f"{path}: {notation!r}: {str(error) or type(error).__name__}") from None
+        raise AftereffectError(_short(f"{path}: {notation!r}: {str(error) or type(error).__name__}")) from None
+
+
+def _short(message: str) -> str:
+    """One line that can be read, also where it repeats a list of thousands."""
+    return message if len(message) <= 600 else f"{message[:600]}.."
 
 
 def _combinations(name: str, parameters: dict[str, Any], path: str) -> list[tuple[str, dict[str, Any]]]:

@@ -13,7 +13,6 @@ import platform
 import shlex
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,12 +20,13 @@ from typing import Any
 
 import polars
 
+from aftereffect._compile import source_hash
+from aftereffect._files import PART, write_atomically
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.plan import SCHEMA, Plan, Shard
 from aftereffect.experiments.spec import Spec, parse_spec
 
 FORMAT, VERSION = "aftereffect-experiment", 1
-PART = ".part-"  # how files that are being written are called
 Say = Callable[[str], None]
 
 
@@ -68,6 +68,11 @@ class Store:
             difference = describe_difference(held["spec"], plan.spec.model_dump(mode="json"))
             raise AftereffectError(
                 f"{str(self.directory)!r} holds another experiment ({difference}); use --fresh to start over"
+            )
+        if held.get("code") != source_hash():
+            raise AftereffectError(
+                f"{str(self.directory)!r} was begun by another version of the code, and results of two versions must not "
+                "mix; use --fresh to start over"
             )
 
     def _is_foreign(self) -> bool:
@@ -127,17 +132,7 @@ class Store:
     def write(self, path: Path, content: bytes) -> None:
         """Write a file at once or not at all."""
         try:
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=PART)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.chmod(temporary, 0o666 & ~_umask())  # as readable as any file, for colleagues on a shared directory
-                os.replace(temporary, path)
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+            write_atomically(path, content)
         except OSError as error:
             raise _cannot_write(path.parent, error) from error
 
@@ -145,12 +140,6 @@ class Store:
         """All rows of the finished shards."""
         paths = [p for name, p in self.finished().items() if name.startswith(purpose)]
         return polars.scan_parquet(paths) if paths else polars.LazyFrame(schema=SCHEMA)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _cannot_write(directory: Path, error: OSError) -> AftereffectError:
@@ -169,6 +158,7 @@ def _manifest(plan: Plan, command: str) -> dict[str, Any]:
         "version": VERSION,
         "name": plan.spec.name,
         "hash": plan.digest,
+        "code": source_hash(),
         "seed": plan.spec.seed,
         "spec": plan.spec.model_dump(mode="json"),
         "problems": plan.problems,

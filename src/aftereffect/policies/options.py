@@ -33,15 +33,15 @@ def list_allocations(grid: Grid, limit: int, who: str) -> Floats:
 @lru_cache(maxsize=8)
 def _rows(levels: int, low: tuple[int, ...], high: tuple[int, ...]) -> Floats:
     """Listed once for all runs; never written to."""
-    rows: list[list[int]] = [[]]
+    rows = np.zeros((1, 0), dtype=np.int64)
     for k in range(len(low)):
-        grown = []
-        for row in rows:
-            left = levels - sum(row)
-            first, last = max(low[k], left - sum(high[k + 1 :])), min(high[k], left - sum(low[k + 1 :]))
-            grown += [[*row, level] for level in range(first, last + 1)]
-        rows = grown
-    return np.array(rows, dtype=np.float64) / levels
+        left = levels - rows.sum(axis=1)
+        first = np.maximum(low[k], left - sum(high[k + 1 :]))
+        last = np.minimum(high[k], left - sum(low[k + 1 :]))
+        counts = last - first + 1  # how many levels of arm k go with each row so far
+        start = np.repeat(first - np.cumsum(counts) + counts, counts)
+        rows = np.column_stack([np.repeat(rows, counts, axis=0), start + np.arange(counts.sum())])
+    return rows / levels
 
 
 def largest_utility(setting: Setting) -> float:

@@ -9,10 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aftereffect._random import Words
+from aftereffect.errors import require_whole
 from aftereffect.model.curves import Floats
-from aftereffect.policies.base import Policy, Setting, check_positive, check_whole, refuse_limits, register
+from aftereffect.policies.base import Policy, Setting, check_positive, refuse_limits, register
 from aftereffect.policies.base_arms import deploy_best, explain_arms
 from aftereffect.policies.rules import register_rule
+
+MOST_ROUNDS = 10_000_000  # every round of the window is kept
 
 
 class SWUCBState(NamedTuple):
@@ -68,7 +71,7 @@ class SWUCB(Policy):
     xi: float = 1.0
 
     def __post_init__(self) -> None:
-        check_whole(self, 1, window=self.window)
+        require_whole("sw-ucb: window", self.window, 1, MOST_ROUNDS)
         check_positive(self, xi=self.xi)
 
     def state(self, setting: Setting) -> SWUCBState:

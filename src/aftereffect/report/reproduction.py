@@ -87,7 +87,9 @@ def _page(results: Sequence[Results], verdicts: list[dict[str, Any]], figures: l
     yield f"Seed {manifest['seed']}; {versions}; commit {manifest['commit'] or 'unknown'}.\n"
 
 
-def _number(value: float) -> str:
+def _number(value: float | None) -> str:
+    if value is None:
+        return "?"
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}"
