@@ -11,7 +11,7 @@ import polars
 
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.executors import Executor, Progress, Threads
-from aftereffect.experiments.plan import Plan, Task
+from aftereffect.experiments.plan import SCHEMA, Plan, Task
 from aftereffect.experiments.spec import Spec
 from aftereffect.experiments.store import Say, Store
 from aftereffect.model.curves import Floats
@@ -97,21 +97,32 @@ class Results:
         self.problems: list[str] = self.manifest["problems"]
         self.policies: list[str] = self.manifest["policies"]
         self.rounds = np.array(self.spec.rounds)
-        self._frame = self.store.frame().collect()
+        self._shards = {name: path for name, path in self.store.finished().items() if name.startswith("main")}
+        self._latest: tuple[tuple[str, str], polars.DataFrame] | None = None
 
     @property
     def complete(self) -> bool:
         """Are all rows there?"""
         expected = len(self.problems) * len(self.policies) * self.spec.instances * self.spec.runs * len(self.rounds)
-        return len(self._frame) == expected
+        if not self._shards:
+            return False
+        found = polars.scan_parquet(list(self._shards.values())).select(polars.len()).collect().item()
+        return bool(found == expected)
 
     def rows(self, problem: str, policy: str) -> polars.DataFrame:
         """One policy's rows on one problem, run by run."""
         for name, known in ((problem, self.problems), (policy, self.policies)):
             if name not in known:
                 raise AftereffectError(f"{self.spec.name} has no {name!r} (it has {', '.join(known)})")
-        chosen = self._frame.filter((polars.col("problem") == problem) & (polars.col("policy") == policy))
-        return chosen.sort("instance", "run", "round")
+        if self._latest is None or self._latest[0] != (
+            problem,
+            policy,
+        ):  # one at a time: a whole experiment may be large
+            prefix = f"main-p{self.problems.index(problem):03d}-q{self.policies.index(policy):03d}-"
+            paths = [path for name, path in self._shards.items() if name.startswith(prefix)]
+            frame = polars.read_parquet(paths) if paths else polars.DataFrame(schema=SCHEMA)
+            self._latest = (problem, policy), frame.sort("instance", "run", "round")
+        return self._latest[1]
 
     def curves(self, problem: str, policy: str, column: str = "regret") -> Floats:
         """(instances * runs, checkpoints), in the same order for every policy: ready for paired differences."""
