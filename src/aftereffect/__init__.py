@@ -23,6 +23,7 @@ _HOMES = {
     "aftereffect.model.catalog": ("Family", "family", "problem", "register_problem"),
     "aftereffect.oracle.levels": ("best_levels",),
     "aftereffect.oracle.best_fixed": ("BestFixed", "best_fixed"),
+    "aftereffect.theory.dynamic": ("dynamic_optimum", "dynamic_upper_bound"),
     "aftereffect.policies": (
         "CUCB", "DUCB", "SWUCB", "UCB1", "ActionUCB", "Exp3", "Fixed", "HistoryUCB", "LipschitzElimination",
         "LipschitzUCB", "MetaExp3", "OneArmUCB", "Phased", "RoundRobin", "Thompson", "policy", "recommended",
@@ -86,6 +87,8 @@ __all__ = [
     "WrongTell",
     "best_fixed",
     "best_levels",
+    "dynamic_optimum",
+    "dynamic_upper_bound",
     "family",
     "load_agent",
     "plot",
@@ -163,3 +166,4 @@ if TYPE_CHECKING:
     from aftereffect.report.plot import plot
     from aftereffect.simulation.result import Comparison, Result
     from aftereffect.simulation.simulate import simulate
+    from aftereffect.theory.dynamic import dynamic_optimum, dynamic_upper_bound
