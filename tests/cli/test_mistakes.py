@@ -29,6 +29,7 @@ MISTAKES: list[tuple[list[str], list[str]]] = [
     (["run"], ["SPEC.toml"]),
     (["run", "nowhere.toml"], ["nowhere.toml"]),
     (["report", "nowhere"], ["nowhere"]),
+    (["report", "nowhere", "--band", "std"], ["unknown band 'std'", "sd"]),
     (["problems", "--jso"], ["'--jso'", "did you mean '--json'"]),
     (["policies", "now"], ["now"]),
     (["--versio"], ["'--versio'", "did you mean '--version'"]),
@@ -100,7 +101,7 @@ MISTAKES: list[tuple[list[str], list[str]]] = [
     (simulate(policy="fixed:allocation=[a,b]"), ["fixed", "'a'"]),
     (simulate(policy="fixed:allocation=[0.2,0.3]"), ["sum to 1"]),
     (simulate(policy="fixed:allocation=[0.2,0.3,0.5]"), ["2 shares", "3"]),
-    (simulate(policy="sw-ucb:window=1000000000000000"), ["memory"]),
+    (simulate(policy="sw-ucb:window=1000000000000000"), ["window", "1000000000000000"]),
     ([*simulate(), "--policy", "d-ucb"], ["'d-ucb'", "twice"]),
     ([*simulate(), "--policy", "d-ucb:discount=0.8"], ["'d-ucb:discount=0.8'", "twice", "'d-ucb' is the same"]),
     # a policy that cannot run there

@@ -185,7 +185,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_the_printed_result(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("aftereffect.cli.files._write", full)
+    monkeypatch.setattr("os.fsync", full)
     path = tmp_path / "results.csv"
     path.write_text("old")
     outcome = run("simulate", "--problem", "gaussian", "--policy", "ucb1", *SMALL, "--json", "--out", str(path))

@@ -123,6 +123,9 @@ Scheduler = Annotated[
 ThreadCount = Annotated[str | None, typer.Option("--threads", metavar="N", help="Threads (default: all cores).")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Start over, even if the directory holds results.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
+Band = Annotated[
+    str, typer.Option(metavar="sd|ci|none", help="Bands in figures: 2 standard deviations, confidence intervals, none.")
+]
 
 
 @app.command()
@@ -137,6 +140,7 @@ def run(
     ] = None,
     threads: ThreadCount = None,
     quiet: Quiet = False,
+    band: Band = "sd",
 ) -> None:
     """Run an experiment of your own, described in a TOML file; running again goes on where it stopped."""
     from aftereffect.cli.experiments import check_spec, run_file
@@ -147,7 +151,7 @@ def run(
         if check:
             check_spec(spec, count)
         else:
-            run_file(spec, out, scheduler, count, shard, fresh, quiet)
+            run_file(spec, out, scheduler, count, shard, fresh, quiet, band)
 
 
 @app.command()
@@ -159,21 +163,24 @@ def reproduce(
     scheduler: Scheduler = None,
     threads: ThreadCount = None,
     quiet: Quiet = False,
+    band: Band = "sd",
 ) -> None:
     """Regenerate the paper's figures and say, claim by claim, what holds."""
     from aftereffect.cli.experiments import reproduce_figures
     from aftereffect.cli.messages import remarks
 
     with remarks():
-        reproduce_figures(figure or [], scale, out, scheduler, _threads(threads), fresh, quiet)
+        reproduce_figures(figure or [], scale, out, scheduler, _threads(threads), fresh, quiet, band)
 
 
 @app.command()
-def report(directory: Annotated[str, typer.Argument(metavar="DIR", help="Where experiments' results are.")]) -> None:
+def report(
+    directory: Annotated[str, typer.Argument(metavar="DIR", help="Where experiments' results are.")], band: Band = "sd"
+) -> None:
     """Join what is in a directory: figures, verdicts and one HTML page."""
     from aftereffect.cli.experiments import report_directory
 
-    report_directory(directory)
+    report_directory(directory, band)
 
 
 @app.command()

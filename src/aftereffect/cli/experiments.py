@@ -10,13 +10,14 @@ from pathlib import Path
 
 from aftereffect.cli.messages import say
 from aftereffect.cli.progress import sweep_bars
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.experiments.executors import DaskCluster, Executor, Threads
 from aftereffect.experiments.paper import experiments_of, figure_names, load_experiments, reproduce, write_verdicts
 from aftereffect.experiments.plan import Plan
 from aftereffect.experiments.run import Results, run_spec
 from aftereffect.experiments.spec import load_spec
 from aftereffect.experiments.store import written_command
+from aftereffect.report.plot import BANDS
 
 
 def executor_for(scheduler: str | None, threads: int | None) -> Executor:
@@ -72,9 +73,17 @@ def _resumable(directory: Path) -> Iterator[None]:
 
 
 def run_file(
-    path: str, out: str | None, scheduler: str | None, threads: int | None, piece: str | None, fresh: bool, quiet: bool
+    path: str,
+    out: str | None,
+    scheduler: str | None,
+    threads: int | None,
+    piece: str | None,
+    fresh: bool,
+    quiet: bool,
+    band: str,
 ) -> None:
     """`aftereffect run`."""
+    _check_band(band)
     spec = load_spec(path)
     directory = Path(out) if out is not None else Path("out") / spec.name
     plan = Plan(spec)
@@ -95,7 +104,7 @@ def run_file(
             say=say,
         )
     if part is None:
-        _show(directory, load_experiments(directory), judge=False)
+        _show(directory, load_experiments(directory), band, judge=False)
     else:
         print(f"piece {part[0]} of {part[1]} is in {directory}; when all are there: aftereffect report {directory}")
 
@@ -116,8 +125,10 @@ def reproduce_figures(
     threads: int | None,
     fresh: bool,
     quiet: bool,
+    band: str,
 ) -> None:
     """`aftereffect reproduce`."""
+    _check_band(band)
     directory = Path(out) if out is not None else Path("out") / f"reproduction-{scale}"
     names = figure_names(figures)
     work: dict[str, int] = {}
@@ -135,16 +146,23 @@ def reproduce_figures(
             watch=lambda _: progress,
             say=say,
         )
-    _show(directory, results, judge=True)
+    _show(directory, results, band, judge=True)
 
 
-def report_directory(out: str) -> None:
+def report_directory(out: str, band: str) -> None:
     """`aftereffect report`."""
+    _check_band(band)
     directory = Path(out)
-    _show(directory, load_experiments(directory), judge=True)
+    _show(directory, load_experiments(directory), band, judge=True)
 
 
-def _show(directory: Path, results: list[Results], judge: bool) -> None:
+def _check_band(band: str) -> None:
+    """Refuse an unknown band before anything runs."""
+    if band not in BANDS:
+        raise UnknownName("band", band, BANDS)
+
+
+def _show(directory: Path, results: list[Results], band: str, judge: bool) -> None:
     """Draw the figures, write the page, print verdicts or means, and say where everything is."""
     from aftereffect.report.figures import draw_all
     from aftereffect.report.page import write_page
@@ -161,7 +179,7 @@ def _show(directory: Path, results: list[Results], judge: bool) -> None:
     print()
     for line in _verdict_lines(verdicts):
         print(line)
-    draw_all(whole, directory / "figures")
+    draw_all(whole, directory / "figures", band)
     page = write_page(directory / "report.html", whole, verdicts)
     print(f"figures: {directory / 'figures'}")
     print(f"page:    {page}")

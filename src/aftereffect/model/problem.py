@@ -34,6 +34,7 @@ class Problem:
 
     `responses` are Responses or plain functions of the impact; `impact` is one Impact for all arms or one per arm.
 
+    >>> from aftereffect.model.impacts import Discounted
     >>> p = Problem([lambda x: 0.9 - 0.5 * x, lambda x: 0.6], impact=Discounted(0.5))
     >>> p.arms, p.memory, round(p.utility([0.5, 0.5]), 3)
     (2, 0.5, 0.625)
