@@ -34,6 +34,9 @@ _HOMES = {
     "aftereffect.simulation.simulate": ("simulate",),
     "aftereffect.simulation.result": ("Comparison", "Result"),
     "aftereffect.report.plot": ("plot",),
+    "aftereffect.model.fairness": ("Fairness",),
+    "aftereffect.model.drift": ("Drift",),
+    "aftereffect.theory.fair": ("FairOptimum", "Unattainable", "arm_multipliers", "fair_frontier", "fair_optimum"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -50,7 +53,10 @@ __all__ = [
     "Comparison",
     "CorruptFile",
     "Discounted",
+    "Drift",
     "Exp3",
+    "FairOptimum",
+    "Fairness",
     "Family",
     "Fixed",
     "Gaussian",
@@ -82,13 +88,17 @@ __all__ = [
     "Tabulated",
     "Tent",
     "Thompson",
+    "Unattainable",
     "UnknownName",
     "Window",
     "WrongTell",
+    "arm_multipliers",
     "best_fixed",
     "best_levels",
     "dynamic_optimum",
     "dynamic_upper_bound",
+    "fair_frontier",
+    "fair_optimum",
     "family",
     "load_agent",
     "plot",
@@ -116,6 +126,8 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from aftereffect.errors import AftereffectError, CorruptFile, MissingParameter, UnknownName, WrongTell
     from aftereffect.model.catalog import Family, family, problem, register_problem
+    from aftereffect.model.drift import Drift
+    from aftereffect.model.fairness import Fairness
     from aftereffect.model.feedback import Noise
     from aftereffect.model.impacts import (
         Discounted,
@@ -167,3 +179,4 @@ if TYPE_CHECKING:
     from aftereffect.simulation.result import Comparison, Result
     from aftereffect.simulation.simulate import simulate
     from aftereffect.theory.dynamic import dynamic_optimum, dynamic_upper_bound
+    from aftereffect.theory.fair import FairOptimum, Unattainable, arm_multipliers, fair_frontier, fair_optimum

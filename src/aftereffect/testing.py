@@ -24,11 +24,12 @@ import numpy.typing as npt
 from aftereffect._random import POLICY, generator, stream
 from aftereffect.errors import AftereffectError
 from aftereffect.model.curves import Floats
+from aftereffect.model.fairness import Fairness
 from aftereffect.model.feedback import Feedback
 from aftereffect.model.impacts import Discounted
 from aftereffect.model.limits import Limits
 from aftereffect.model.problem import Problem
-from aftereffect.model.responses import LinearDecline, Response, SaturatingRise
+from aftereffect.model.responses import LinearDecline, Response, SaturatingRise, Table
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.base import Policy, Setting, registry
 from aftereffect.policies.rules import bind
@@ -64,7 +65,9 @@ class Case:
             LinearDecline(0.9 - 0.3 * k / self.arms, 0.2) if k % 2 == 0 else SaturatingRise(0.3, 0.8, 2.0 + k)
             for k in range(self.arms)
         ]
-        return Problem(responses, impact=Discounted(0.4), feedback=self.feedback, label="conformance")
+        fairness = Fairness([Table((0, 1), (0.1, 0.9 - 0.3 * k / self.arms)) for k in range(self.arms)])
+        impact = Discounted(0.4)
+        return Problem(responses, impact=impact, feedback=self.feedback, label="conformance", fairness=fairness)
 
 
 Check = Callable[[Case], None]
@@ -311,9 +314,9 @@ def _agent_and_simulator(case: Case) -> None:
     run = run_once(problem, case.policy, np.array([case.horizon]), case.seed, trace=True)
     agent = Agent(case.policy, setting_for(problem, case.horizon, stream(case.seed, 0, 0, POLICY)))
     rows = []
-    for allocation, _, seen, reward in run.trace:
+    for allocation, _, seen, reward, measured in run.trace:
         rows.append(_looked_at(agent))
-        agent.tell(np.where(seen > 0, reward, _NAN) if np.all(rows[-1] == allocation) else None)
+        agent.tell(np.where(seen > 0, reward, _NAN) if np.all(rows[-1] == allocation) else None, measures=measured)
     _same(run.trace[:, 0], np.array(rows), "simulator and agent choose differently")
 
 

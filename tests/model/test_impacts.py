@@ -266,7 +266,7 @@ def test_an_own_impact_driven_by_activations_gives_the_same_draws(feedback) -> N
         run_once(ae.Problem(CORNERED, impact, **options), ae.DUCB(), rounds, seed=5, trace=True)
         for impact in (ae.Discounted(0.6), _own_discounted(0.6))
     )
-    assert np.allclose(fast.trace, slow.trace, rtol=0, atol=1e-12)
+    assert np.allclose(fast.trace, slow.trace, rtol=0, atol=1e-12, equal_nan=True)
     assert np.allclose(fast.utility, slow.utility, rtol=0, atol=1e-9)
     assert np.allclose(fast.realised, slow.realised, rtol=0, atol=1e-9)
 

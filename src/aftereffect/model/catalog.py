@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from aftereffect.errors import AftereffectError, UnknownName, require, require_numbers, require_whole
+from aftereffect.model.drift import Drift
+from aftereffect.model.fairness import DEFAULT_TOLERANCE, Fairness, Observed
 from aftereffect.model.feedback import Driver, Feedback, Noise
 from aftereffect.model.impacts import (
     Discounted,
@@ -43,6 +45,8 @@ from aftereffect.model.responses import (
 from aftereffect.notation import Named, parse
 
 Recipe = Callable[..., Sequence[Response]]
+Measure = Callable[[Response], Response]
+"""From an arm's response, what its fairness measure is."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class Entry:
     default_arms: int
     arms: range
     arm_names: tuple[str, ...] | None
+    measure: Measure | None = None
 
     @property
     def summary(self) -> str:
@@ -71,12 +76,21 @@ _CATALOG: dict[str, Entry] = {}
 
 
 def register_problem(
-    name: str, *, default_arms: int = 2, arms: range = range(1, 10_001), arm_names: Sequence[str] | None = None
+    name: str,
+    *,
+    default_arms: int = 2,
+    arms: range = range(1, 10_001),
+    arm_names: Sequence[str] | None = None,
+    measure: Measure | None = None,
 ) -> Callable[[Recipe], Recipe]:
-    """Put a recipe `(random, arms, **parameters) -> responses` into the catalog under a name."""
+    """Put a recipe `(random, arms, **parameters) -> responses` into the catalog under a name.
+
+    `measure` makes each arm's fairness measure from its response; the first line of its docstring says what it stands for.
+    """
 
     def register(recipe: Recipe) -> Recipe:
-        _CATALOG[name] = Entry(name, recipe, default_arms, arms, tuple(arm_names) if arm_names else None)
+        names = tuple(arm_names) if arm_names else None
+        _CATALOG[name] = Entry(name, recipe, default_arms, arms, names, measure)
         return recipe
 
     return register
@@ -87,13 +101,24 @@ def catalog() -> Mapping[str, Entry]:
     return dict(_CATALOG)
 
 
+def repaid_share(repayment: Response) -> Response:
+    """The share of a group that holds a loan it repays: the impact (share approved) times the repayment rate."""
+    return Tabulated(lambda x: x * repayment(x), kinks=repayment.curve.x[1:-1].tolist(), what="measure")
+
+
+def crime_prevented(crime: Response) -> Response:
+    """The share of a district's crime that patrols prevent: 1 - r(x) / r(0)."""
+    unpatrolled = float(crime(0.0))
+    return Tabulated(lambda x: 1.0 - crime(x) / unpatrolled, kinks=crime.curve.x[1:-1].tolist(), what="measure")
+
+
 @register_problem("gaussian")
 def _gaussian(random: np.random.Generator, arms: int) -> list[Response]:
     """The paper's own: exp(-(x - tau)^2) with tau ~ U[.45, .55]; for three arms and more the best is (.5, .5, 0, ..)."""
     return [Gaussian(float(tau)) for tau in random.uniform(0.45, 0.55, arms)]
 
 
-@register_problem("patrol")
+@register_problem("patrol", measure=crime_prevented)
 def _patrol(random: np.random.Generator, arms: int) -> list[Response]:
     """Equation (4): a crime rate that patrols push down from hi ~ U[.5, .95] to lo = hi U[.05, .6]."""
     high = random.uniform(0.5, 0.95, arms)
@@ -101,7 +126,7 @@ def _patrol(random: np.random.Generator, arms: int) -> list[Response]:
     return [LinearDecline(float(h), float(low)) for h, low in zip(high, low, strict=True)]
 
 
-@register_problem("loan")
+@register_problem("loan", measure=repaid_share)
 def _loan(random: np.random.Generator, arms: int) -> list[Response]:
     """Repayment that rises with past lending and levels off: lo + (hi - lo)(1 - exp(-a x))."""
     high = random.uniform(0.6, 0.95, arms)
@@ -155,7 +180,7 @@ def lending_table() -> dict[str, tuple[float, ...]]:
 GROUPS = ("white", "black", "hispanic", "asian")
 
 
-@register_problem("lending", default_arms=4, arms=range(1, 5), arm_names=GROUPS)
+@register_problem("lending", default_arms=4, arms=range(1, 5), arm_names=GROUPS, measure=repaid_share)
 def _lending(random: np.random.Generator, arms: int) -> list[Response]:
     """Real repayment by approved share of four groups (TransRisk scores, 2007); the delayed effect is an assumption.
 
@@ -179,11 +204,15 @@ class Family:
     floors: Sequence[float] | float | None = None
     caps: Sequence[float] | float | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    tolerance: float | None = None
+    observed: Observed = "all"
+    drift: int | None = None
 
     def draw(self, seed: int | np.random.SeedSequence = 0) -> Problem:
-        """The problem that belongs to a seed."""
-        entry = _CATALOG[self.name]
-        responses = entry.recipe(np.random.default_rng(seed), self.arms, **self.parameters)
+        """The problem that belongs to a seed; with drift, the responses move to a second draw."""
+        entry, random = _CATALOG[self.name], np.random.default_rng(seed)
+        responses = entry.recipe(random, self.arms, **self.parameters)
+        later = None if self.drift is None else entry.recipe(random, self.arms, **self.parameters)
         return Problem(
             responses,
             impact=self.impact,
@@ -194,7 +223,21 @@ class Family:
             caps=self.caps,
             names=entry.arm_names[: self.arms] if entry.arm_names else None,
             label=self.name,
+            fairness=self._fairness(entry, responses),
+            drift=None if later is None or self.drift is None else Drift(later, self.drift),
         )
+
+    def _fairness(self, entry: Entry, responses: Sequence[Response]) -> Fairness | None:
+        if entry.measure is None:
+            if self.tolerance is not None:
+                having = ", ".join(e.name for e in _CATALOG.values() if e.measure)
+                raise AftereffectError(
+                    f"problem {self.name!r} has no fairness measure and takes no tolerance (those with one: {having})"
+                )
+            return None
+        tolerance = DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
+        meaning = (inspect.getdoc(entry.measure) or "").splitlines()[0]
+        return Fairness([entry.measure(r) for r in responses], tolerance, observed=self.observed, meaning=meaning)
 
 
 DEFAULT_MEMORY = 0.4  # what we take where the paper leaves it open
@@ -213,9 +256,15 @@ def family(
     driver: Driver = "intended",
     floors: Sequence[float] | float | None = None,
     caps: Sequence[float] | float | None = None,
+    tolerance: float | None = None,
+    observed: Observed = "all",
+    drift: int | None = None,
     **parameters: Any,
 ) -> Family:
     """A family of problems by name; `memory`, `half_life` or a whole `impact` says how the past weighs (default .4).
+
+    Where the problem has a fairness measure, `tolerance` says how far apart the arms may be (default .1) and `observed`
+    whose measure is seen. With `drift` the responses move, over so many rounds, to those of a second draw.
 
     >>> family("gaussian", arms=3, memory=0.2).draw(seed=1).arms
     3
@@ -223,10 +272,12 @@ def family(
     if name not in _CATALOG:
         raise UnknownName("problem", str(name), _CATALOG)
     entry = _CATALOG[name]
-    common = ("arms", "memory", "half_life", "impact", "feedback", "noise", "driver", "floors", "caps", "seed")
+    common = [n for n, p in inspect.signature(family).parameters.items() if p.kind is p.KEYWORD_ONLY]
     for key in parameters:
         if key not in entry.parameters:
-            raise UnknownName(f"parameter of problem {name!r}:", key, [*entry.parameters, *common])
+            raise UnknownName(
+                f"parameter of problem {name!r}:", key, [*entry.parameters, "arms", "memory", *common, "seed"]
+            )
     count = entry.default_arms if arms is None else arms
     if not isinstance(count, int) or isinstance(count, bool) or count not in entry.arms:
         allowed = f"{entry.arms.start} to {entry.arms.stop - 1}" if len(entry.arms) > 1 else str(entry.arms.start)
@@ -238,7 +289,7 @@ def family(
         if isinstance(rate, bool) or not isinstance(rate, (int, float)):
             raise AftereffectError(f"problem {name!r}: memory must be a number in [0, 1), got {rate!r}")
         impact = Discounted(float(rate)) if rate else Instant()
-    result = Family(name, count, impact, feedback, noise, driver, floors, caps, parameters)
+    result = Family(name, count, impact, feedback, noise, driver, floors, caps, parameters, tolerance, observed, drift)
     _check_draw(result)
     return result
 

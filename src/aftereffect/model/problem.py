@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect._random import Words
+from aftereffect._random import Words, next_word, reseed
 from aftereffect.errors import AftereffectError, require
 from aftereffect.model.curves import Curve, Floats, pack
+from aftereffect.model.drift import Drift, blend
+from aftereffect.model.fairness import UNMEASURED, Fairness
 from aftereffect.model.feedback import (
     Driver,
     Feedback,
@@ -32,7 +34,8 @@ from aftereffect.model.world import VALUE, Ints, World, advance
 class Problem:
     """One world to act in.
 
-    `responses` are Responses or plain functions of the impact; `impact` is one Impact for all arms or one per arm.
+    `responses` are Responses or plain functions of the impact; `impact` is one Impact for all arms or one per arm. With
+    `fairness` every round also shows the arms' measures; with `drift` the responses change slowly.
 
     >>> from aftereffect.model.impacts import Discounted
     >>> p = Problem([lambda x: 0.9 - 0.5 * x, lambda x: 0.6], impact=Discounted(0.5))
@@ -49,6 +52,8 @@ class Problem:
     caps: Sequence[float] | float | None = None
     names: Sequence[str] | None = None
     label: str = "own"
+    fairness: Fairness | None = None
+    drift: Drift | None = None
 
     def __post_init__(self) -> None:
         require(isinstance(self.responses, Sequence), f"responses must be a list, got {self.responses!r}")
@@ -71,6 +76,20 @@ class Problem:
         if self.names is not None:
             set_field(self, "names", check_names(self.names, len(responses)))
         assert self.limits is not None
+        if self.fairness is not None:
+            require(isinstance(self.fairness, Fairness), f"fairness must be a Fairness, got {self.fairness!r}")
+            count = len(self.fairness.measures)
+            require(count == self.arms, f"fairness: one measure for each of {self.arms} arms, got {count}")
+        if self.drift is not None:
+            self._check_drift(self.drift)
+
+    def _check_drift(self, drift: Drift) -> None:
+        require(isinstance(drift, Drift), f"drift must be a Drift, got {drift!r}")
+        require(len(drift.to) == self.arms, f"drift: one response for each of {self.arms} arms, got {len(drift.to)}")
+        settled = self.driver == "intended" and not self.transient and all(i.compiled() for i in self.impacts)
+        require(
+            settled, "drift needs an impact without a transient, driven by the intended shares (Discounted, Instant)"
+        )
 
     @property
     def arms(self) -> int:
@@ -106,10 +125,24 @@ class Problem:
     @cached_property
     def curves(self) -> tuple[Curve, ...]:
         """Responses as functions of the impact before g: what the world reads."""
-        return tuple(
-            i.response_curve(r.curve)  # type: ignore[union-attr]
-            for r, i in zip(self.responses, self.impacts, strict=True)
-        )
+        return self._before_g(self.responses)
+
+    @cached_property
+    def measures(self) -> tuple[Curve, ...]:
+        """Fairness measures as functions of the impact before g; none without fairness."""
+        return () if self.fairness is None else self._before_g(self.fairness.measures)
+
+    @cached_property
+    def later_curves(self) -> tuple[Curve, ...]:
+        """The responses' curves after the drift; without one the same as before it."""
+        return self.curves if self.drift is None else self._before_g(self.drift.to)
+
+    def _before_g(self, curves: Sequence[Any]) -> tuple[Curve, ...]:
+        return tuple(i.response_curve(c.curve) for c, i in zip(curves, self.impacts, strict=True))
+
+    def drifted(self, weight: float) -> tuple[Curve, ...]:
+        """The responses' curves so much of the way through the drift."""
+        return tuple(blend(a, b, weight) for a, b in zip(self.curves, self.later_curves, strict=True))
 
     def steady(self, arm: int, share: npt.ArrayLike) -> Floats:
         """Expected reward of an arm whose share has stayed where it is: r_k(g(p))."""
@@ -132,24 +165,47 @@ class Problem:
                 result[..., k] = impact.g(result[..., k])
         return result
 
+    def measure(self, impact: npt.ArrayLike) -> Floats:
+        """True fairness measures at impacts as users see them (after g), arms on the last axis."""
+        require(self.fairness is not None, f"problem {self.label!r} has no fairness measure")
+        values = np.asarray(impact, dtype=np.float64)
+        curves = self.fairness.measures  # type: ignore[union-attr]
+        return np.stack([c(values[..., k]) for k, c in enumerate(curves)], axis=-1)
+
     @cached_property
-    def _packed(self) -> tuple[Floats, Ints]:
-        return pack(self.curves)
+    def _packed(self) -> tuple[tuple[Floats, Ints], ...]:
+        now = pack(self.curves)
+        later = now if self.drift is None else pack(self.later_curves)
+        measures = pack(self.measures) if self.measures else (np.zeros((0, 1, 3)), np.zeros((0, 1), dtype=np.int64))
+        return now, later, measures
 
     def start(self, rng: Words) -> World | OwnWorld:
         """The world at its first round."""
         noise, realised = as_noise(self.noise), int(self.driver == "realised")
-        codes = np.array([feedback_code(self.feedback), noise.code, realised])
+        fair = self.fairness
+        measure_noise = as_noise("bernoulli" if fair is None else fair.noise)
+        observed = UNMEASURED if fair is None else fair.observed_code
+        codes = np.array([feedback_code(self.feedback), noise.code, realised, observed, measure_noise.code])
         compiled = [i.compiled() for i in self.impacts]
         fast = [c for c in compiled if c is not None]
         longest = max([c.window for c in fast], default=0)
+        (knots, guide), (later, later_guide), (measures, measure_guide) = self._packed
+        measure_rng = np.zeros(4, dtype=np.uint64)
+        reseed(measure_rng, np.uint64(next_word(rng.copy())))
+        tolerance = 1.0 if fair is None else float(fair.tolerance)
+        drift_rounds = 0.0 if self.drift is None else float(self.drift.rounds)
         world = World(
             rng=rng,
             scratch=np.zeros(4, dtype=np.uint64),
             codes=codes,
-            concentration=np.array([noise.concentration]),
-            knots=self._packed[0],
-            guide=self._packed[1],
+            constants=np.array([noise.concentration, measure_noise.concentration, tolerance, drift_rounds]),
+            knots=knots,
+            guide=guide,
+            later=later,
+            later_guide=later_guide,
+            measures=measures,
+            measure_guide=measure_guide,
+            measure_rng=measure_rng,
             impact=np.array([[c.start, c.weight, c.memory] if c else [0.0, 0.0, 0.0] for c in compiled]),
             window=np.array([c.window if c else 0 for c in compiled], dtype=np.int64),
             ring=np.zeros((self.arms, max(longest, 1))),

@@ -164,19 +164,20 @@ class Tabulated(Response):
 
     function: Callable[..., npt.ArrayLike]
     kinks: Sequence[float] = ()
+    what: str = "response"
 
     def __post_init__(self) -> None:
         assert self.curve is not None  # tabulated now: a function that leaves [0, 1] is refused at once
 
     @cached_property
     def curve(self) -> Curve:
-        return tabulate(self.function, self.kinks)
+        return tabulate(self.function, self.kinks, self.what)
 
 
-def as_response(value: Response | Callable[..., npt.ArrayLike]) -> Response:
-    """A response from a response or a plain function."""
+def as_response(value: Response | Callable[..., npt.ArrayLike], what: str = "response") -> Response:
+    """A response from a response or a plain function; `what` it stands for is said in errors."""
     if isinstance(value, Response):
         return value
     if callable(value):
-        return Tabulated(value)
-    raise AftereffectError(f"a response is a Response or a function of the impact, got {value!r}")
+        return Tabulated(value, what=what)
+    raise AftereffectError(f"a {what} is a Response or a function of the impact, got {value!r}")

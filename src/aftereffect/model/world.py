@@ -14,6 +14,7 @@ import numpy.typing as npt
 from aftereffect._compile import allocating_kernel, dispatch, helper, kernel, without_annotations
 from aftereffect._random import Words, beta, next_word, reseed, uniform
 from aftereffect.model.curves import Floats, evaluate
+from aftereffect.model.fairness import ACTIVATED
 from aftereffect.model.feedback import BERNOULLI, BETA, INDEPENDENT, ONE, SPLIT
 
 Ints = npt.NDArray[np.int64]
@@ -23,7 +24,9 @@ TO_UNIT = 1.0 / 9007199254740992.0  # 2^-53
 # columns of World.impact
 VALUE, WEIGHT, MEMORY = 0, 1, 2  # of a window WEIGHT is the running sum
 # entries of World.codes
-FEEDBACK, NOISE, REALISED = 0, 1, 2
+FEEDBACK, NOISE, REALISED, MEASURED, MEASURE_NOISE = 0, 1, 2, 3, 4
+# entries of World.constants
+CONCENTRATION, MEASURE_CONCENTRATION, TOLERANCE, DRIFT_ROUNDS = 0, 1, 2, 3
 
 
 class World(NamedTuple):
@@ -31,10 +34,15 @@ class World(NamedTuple):
 
     rng: Words
     scratch: Words  # a generator seeded anew for each Beta reward, which may reject
-    codes: Ints  # feedback, noise, does the realised activation drive the impact
-    concentration: Floats
+    codes: Ints  # feedback, noise, does the realised activation drive the impact, whose measure is seen, its noise
+    constants: Floats  # concentrations of Beta rewards and measures, tolerance, rounds the drift takes (0: none)
     knots: Floats  # responses as functions of the impact before g
     guide: Ints
+    later: Floats  # the responses after the drift; without one the same as before it
+    later_guide: Ints
+    measures: Floats  # fairness measures as functions of the impact before g; no arms without any
+    measure_guide: Ints
+    measure_rng: Words  # of its own: a measure must not shift the rewards
     impact: Floats  # (arms, 3): value before g, weight or running sum, memory
     window: Ints  # (arms,): 0 for the recursion
     ring: Floats  # (arms, longest window)
@@ -94,13 +102,12 @@ def beta_reward(scratch: Words, word: np.uint64, mean: float, concentration: flo
 
 
 @helper
-def draw_reward(codes: Ints, concentration: Floats, scratch: Words, word: np.uint64, mean: float) -> float:
-    """A reward around its mean, from one word of the world's generator."""
-    noise = codes[NOISE]
+def draw_around(mean: float, noise: int, concentration: float, scratch: Words, word: np.uint64) -> float:
+    """A reward or a measure around its mean, from one word of a generator."""
     if noise == BERNOULLI:
         return 1.0 if unit(word) < mean else 0.0
     if noise == BETA:
-        return beta_reward(scratch, word, mean, concentration[0])
+        return beta_reward(scratch, word, mean, concentration)
     return mean
 
 
@@ -115,7 +122,10 @@ def step(world: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) -
 
 def _step(world: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) -> tuple[float, float]:
     rng, codes, knots, guide, impact = world.rng, world.codes, world.knots, world.guide, world.impact
-    feedback = codes[FEEDBACK]
+    later, later_guide = world.later, world.later_guide
+    feedback, noise, concentration = codes[FEEDBACK], codes[NOISE], world.constants[CONCENTRATION]
+    drift_rounds = world.constants[DRIFT_ROUNDS]
+    drifted = min(1.0, t / drift_rounds) if drift_rounds > 0.0 else 0.0
     arms = allocation.shape[0]
     expected = 0.0
     realised = 0.0
@@ -135,14 +145,16 @@ def _step(world: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) 
             active = k == drawn
         word = np.uint64(next_word(rng))  # called from Python it comes back as a plain int
         if codes[REALISED] != 0 and feedback != SPLIT:
-            if_active = advance(world, k, t, 1.0 if active else 0.0)
-            mean = evaluate(knots, guide, k, if_active)
+            at = advance(world, k, t, 1.0 if active else 0.0)
         else:
             advance(world, k, t, share)
-            mean = evaluate(knots, guide, k, impact[k, VALUE])
+            at = impact[k, VALUE]
+        mean = evaluate(knots, guide, k, at)
+        if drifted > 0.0:
+            mean += drifted * (evaluate(later, later_guide, k, at) - mean)
         expected += share * mean
         if active:
-            got = draw_reward(codes, world.concentration, world.scratch, word, mean)
+            got = draw_around(mean, noise, concentration, world.scratch, word)
             seen[k] = 1.0
             reward[k] = got
             realised += share * got if feedback == SPLIT else got
@@ -158,6 +170,34 @@ _step_kernel = kernel(_step)
 @dispatch(step)
 def _overload_step(world: Any, t: Any, allocation: Any, seen: Any, reward: Any) -> Any:
     return without_annotations(_step)
+
+
+def observe(world: Any, seen: Floats, measured: Floats) -> float:
+    """After a round's step: fills the fairness measures that are seen (NaN: not), gives the largest gap between true ones."""
+    return float((_observe_kernel if isinstance(world, World) else _observe)(world, seen, measured))
+
+
+def _observe(world: Any, seen: Floats, measured: Floats) -> float:
+    codes, impact, measures, guide = world.codes, world.impact, world.measures, world.measure_guide
+    noise, concentration = codes[MEASURE_NOISE], world.constants[MEASURE_CONCENTRATION]
+    lowest, highest = 1.0, 0.0
+    for k in range(seen.shape[0]):
+        word = np.uint64(next_word(world.measure_rng))
+        mean = evaluate(measures, guide, k, impact[k, VALUE])
+        lowest, highest = min(lowest, mean), max(highest, mean)
+        if codes[MEASURED] == ACTIVATED and seen[k] == 0.0:
+            measured[k] = np.nan
+        else:
+            measured[k] = draw_around(mean, noise, concentration, world.scratch, word)
+    return highest - lowest
+
+
+_observe_kernel = kernel(_observe)
+
+
+@dispatch(observe)
+def _overload_observe(world: Any, seen: Any, measured: Any) -> Any:
+    return without_annotations(_observe)
 
 
 @allocating_kernel

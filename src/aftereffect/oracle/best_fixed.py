@@ -58,8 +58,8 @@ class BestFixed:
 def best_fixed(problem: Problem, horizon: int | None = None) -> BestFixed:
     """The best fixed allocation of a problem.
 
-    With a `horizon` and an impact that has a transient, the allocation that earns most over that many rounds from the first
-    one on, its utility averaged over them; otherwise the long run.
+    With a `horizon` and an impact that has a transient, or responses that drift, the allocation that earns most over that
+    many rounds from the first one on, its utility averaged over them; otherwise the long run (and no drift).
     """
     if not isinstance(problem, Problem):
         raise AftereffectError(f"best_fixed takes a problem, got {problem!r}")
@@ -88,6 +88,8 @@ def steady_curves(problem: Problem, horizon: int | None = None) -> tuple[tuple[C
 
 def _steady(problem: Problem, arm: int, horizon: int | None) -> Curve:
     impact, response = problem.impacts[arm], problem.curves[arm]
+    if problem.drift is not None and horizon is not None:
+        response = problem.drifted(_mean_drift(problem.drift.rounds, horizon))[arm]
     if isinstance(impact, OwnImpact):
         shares = np.linspace(0.0, 1.0, 201)
         limit = problem.steady(arm, shares)
@@ -320,3 +322,34 @@ def fixed_utilities(problem: Problem, best: BestFixed, rounds: Ints) -> Floats:
     early = np.concatenate([[0.0], np.cumsum(path)])
     past = np.minimum(rounds, settle)
     return np.asarray(early[past] + (rounds - past) * path[-1])
+
+
+# Drift: the best allocation of each moment.
+
+MOMENTS = 33  # at which the best allocation is found; in between, the best of theirs counts
+
+
+def _mean_drift(rounds: int, horizon: int) -> float:
+    """Mean over the horizon of how far the drift has gone."""
+    moving = min(rounds, horizon)
+    return (moving * (moving + 1) / 2 / rounds + horizon - moving) / horizon
+
+
+def moving_utilities(problem: Problem, rounds: Ints) -> Floats:
+    """What the best allocation of each moment of a drift earns, summed up to each of the rounds.
+
+    An allocation's utility is linear in how far the drift has gone, so the best one's is the upper envelope of straight
+    lines: convex. Those of the best allocations at some moments touch it there and are below it by little in between.
+    """
+    drift = problem.drift
+    if drift is None:
+        raise AftereffectError("moving_utilities takes a problem with drift")
+    floors, caps = problem.limits.floors, problem.limits.caps
+    found = [_maximise(problem.drifted(w), floors, caps) for w in np.linspace(0.0, 1.0, MOMENTS)]
+    first = np.array([_utility(problem.curves, p) for p in found])
+    last = np.array([_utility(problem.later_curves, p) for p in found])
+    moving = np.minimum(np.arange(1, int(rounds[-1]) + 1), drift.rounds) / drift.rounds
+    best = np.full(len(moving), -np.inf)
+    for a, b in zip(first, last, strict=True):
+        np.maximum(best, a + moving * (b - a), out=best)
+    return np.asarray(np.cumsum(best)[rounds - 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,32 +11,43 @@ import numpy as np
 
 from aftereffect._compile import helper
 from aftereffect._random import Words
-from aftereffect.errors import UnknownName
+from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.model.curves import Floats
+from aftereffect.model.fairness import ACTIVATED, ALL
 from aftereffect.model.feedback import SPLIT
 from aftereffect.oracle.search import Ints, best_with_bonus
-from aftereffect.policies.base import Grid, Policy, Setting, check_bool, check_positive, check_whole, register
+from aftereffect.policies.base import (
+    Grid,
+    Policy,
+    Setting,
+    check_bool,
+    check_multipliers,
+    check_positive,
+    check_whole,
+    register,
+)
 from aftereffect.policies.grid import deploy_levels, fresh_cells, level_of, make_grid, runner_up, sweep
 from aftereffect.policies.rules import register_rule
 from aftereffect.theory.tuning import action_levels
 
 # rows of `cells`
-COUNT, SUM, VALUE, ROOT, FRESH = 0, 1, 2, 3, 4
+COUNT, SUM, VALUE, ROOT, FRESH, WIDTH, PRICED, MEASURED, MEASURE_SUM = range(9)
 # entries of `codes`
-FEEDBACK, LOG, UNSWEPT = 0, 1, 2
+FEEDBACK, LOG, UNSWEPT, OBSERVED = 0, 1, 2, 3
 # what stands in the logarithm
 CLOCK, TOLD, CONSTANT = 0, 1, 2
 
 
 class GridUCBState(NamedTuple):
     rng: Words
-    codes: Ints  # feedback, which logarithm, cells not deployed yet
+    codes: Ints  # feedback, which logarithm, cells not deployed yet, whose fairness measure is seen
     constants: Floats  # factor before the root, factor inside the logarithm (for CONSTANT: all that stands there)
     bounds: Ints  # (2, arms): lowest and highest level
     levels: Ints  # as last chosen
-    cells: (
-        Floats  # (5, arms, N + 1): deployments n, sum of importance-weighted rewards, p mean, 1/sqrt(n), fresh or not
-    )
+    # (9, arms, N + 1): deployments n, sum of importance-weighted rewards, p mean + lambda_k times the measure's mean,
+    # width / sqrt(n), fresh or not, width (1 without fairness), lambda_k times the measure's mean, measures seen, their sum
+    cells: Floats
+    multipliers: Floats  # lambda_k of App. B; none without fairness
     work: Floats  # (2, arms, N + 1), for the oracle
 
 
@@ -75,29 +87,74 @@ def tell(state: GridUCBState, t: int, allocation: Floats, seen: Floats, reward: 
         total = cells[SUM, k, level] + gained
         cells[COUNT, k, level] = n
         cells[SUM, k, level] = total
-        cells[VALUE, k, level] = (level / count) * (total / n)
-        cells[ROOT, k, level] = 1.0 / math.sqrt(n)
+        cells[VALUE, k, level] = (level / count) * (total / n) + cells[PRICED, k, level]
+        cells[ROOT, k, level] = cells[WIDTH, k, level] / math.sqrt(n)
         if cells[FRESH, k, level] > 0.0:
             cells[FRESH, k, level] = 0.0
             codes[UNSWEPT] -= 1
 
 
-register_rule(GridUCBState, ask, tell)
+def note(state: GridUCBState, t: int, allocation: Floats, measured: Floats) -> None:
+    """App. B with fixed multipliers: lambda_k pi_k joins the value of arm k's cell."""
+    cells, multipliers = state.cells, state.multipliers
+    count = cells.shape[2] - 1
+    weighted = state.codes[OBSERVED] == ACTIVATED and state.codes[FEEDBACK] != SPLIT
+    for k in range(multipliers.shape[0]):
+        level = level_of(allocation[k], count)
+        known = measured[k] == measured[k]
+        if not known and not weighted:
+            continue
+        cells[MEASURED, k, level] += 1.0
+        if known:  # seen only when activated, it gets importance weights, as rewards do in (5)
+            cells[MEASURE_SUM, k, level] += measured[k] / allocation[k] if weighted else measured[k]
+        mean = cells[MEASURE_SUM, k, level] / cells[MEASURED, k, level]
+        before = cells[PRICED, k, level]
+        cells[PRICED, k, level] = multipliers[k] * mean
+        cells[VALUE, k, level] += cells[PRICED, k, level] - before
 
 
-def grid_ucb_state(setting: Setting, grid: Grid, factor: float, log: str | float, inside: float = 1.0) -> GridUCBState:
+register_rule(GridUCBState, ask, tell, note=note)
+
+
+def measure_widths(setting: Setting, grid: Grid, multipliers: Sequence[float]) -> Floats:
+    """How much wider than without fairness a cell's radius is: an arm's p reward + lambda measure has the range 1 + |lambda|.
+
+    A measure seen only under activation, divided by the share p, has the range 1/p: there it is 1 + |lambda| / p.
+    """
+    arms = len(multipliers)
+    shares = np.tile(np.arange(grid.levels + 1) / grid.levels, (arms, 1))
+    stretch = np.ones_like(shares)
+    if setting.observed == "activated" and setting.feedback != "split":
+        stretch = 1.0 / np.maximum(
+            shares, 1.0 / grid.levels
+        )  # at share zero nothing is ever seen; any finite radius does
+    return np.asarray(1.0 + np.abs(np.array(multipliers))[:, None] * stretch)
+
+
+def grid_ucb_state(
+    setting: Setting,
+    grid: Grid,
+    factor: float,
+    log: str | float,
+    inside: float = 1.0,
+    multipliers: Sequence[float] | None = None,
+) -> GridUCBState:
     """State of Algorithm 1's rule with radius factor sqrt(ln(inside rounds) / min n)."""
     fresh = fresh_cells(grid, setting.arms)
-    cells = np.zeros((5, *fresh.shape))
+    cells = np.zeros((9, *fresh.shape))
     cells[FRESH] = fresh
+    cells[WIDTH] = 1.0 if multipliers is None else measure_widths(setting, grid, multipliers)
     mode = CLOCK if log == "clock" else TOLD if log == "told" else CONSTANT
     return GridUCBState(
         rng=setting.rng.copy(),
-        codes=np.array([setting.feedback_code, mode, int(fresh.sum())]),
+        codes=np.array(
+            [setting.feedback_code, mode, int(fresh.sum()), ALL if setting.observed == "all" else ACTIVATED]
+        ),
         constants=np.array([factor, float(log) if mode == CONSTANT else inside]),
         bounds=np.stack([grid.low, grid.high]),
         levels=np.zeros(setting.arms, dtype=np.int64),
         cells=cells,
+        multipliers=np.array(multipliers or (), dtype=np.float64),
         work=np.zeros((2, *fresh.shape)),
     )
 
@@ -117,9 +174,13 @@ def explain_grid_ucb(state: GridUCBState, grid: Grid, t: int) -> dict[str, Any]:
                 "share": level / grid.levels,
                 "deployments": int(n),
                 "estimate": float(sums[k, level] / n) if n else None,
-                "radius": float(scale / math.sqrt(n)) if n else None,
+                "radius": float(scale * state.cells[ROOT, k, level]) if n else None,
             }
         )
+        if len(state.multipliers):
+            measured = state.cells[MEASURED, k, level]
+            mean = float(state.cells[MEASURE_SUM, k, level] / measured) if measured else None
+            cells[-1] |= {"multiplier": float(state.multipliers[k]), "measure": mean}
     result: dict[str, Any] = {"stage": "sweep" if state.codes[UNSWEPT] else "index", "arms": cells}
     if state.codes[UNSWEPT]:
         result["cells_not_tried"] = int(state.codes[UNSWEPT])
@@ -137,11 +198,13 @@ class _GridUCB(Policy):
     zero: bool = False
     levels: int | None = None
     resolution: float = 1.0
+    multipliers: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         check_positive(self, scale=self.scale, resolution=self.resolution)
         check_bool(self, zero=self.zero)
         check_whole(self, 1, levels=self.levels)
+        check_multipliers(self, self.multipliers)
 
     def grid(self, setting: Setting) -> Grid:
         return make_grid(
@@ -151,6 +214,13 @@ class _GridUCB(Policy):
             self.zero,
             lambda horizon: action_levels(horizon, setting.arms, self.zero, self.resolution),
         )
+
+    def _multipliers(self, setting: Setting) -> Sequence[float] | None:
+        if self.multipliers is not None and len(self.multipliers) != setting.arms:
+            raise AftereffectError(
+                f"{self.name}: one multiplier for each of {setting.arms} arms, got {len(self.multipliers)}"
+            )
+        return self.multipliers
 
     def explain(self, state: GridUCBState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         return explain_grid_ucb(state, self.grid(setting), t)
@@ -163,7 +233,8 @@ class ActionUCB(_GridUCB):
 
     Index (6): sum_k p_k mean(p_k) + scale sqrt(K ln t / min_k n(p_k)), maximised exactly. `levels` is N = 1/eps (default:
     Theorem 4.2's, times `resolution`); `zero` lets an arm get nothing. `log` says what stands in the logarithm: the round
-    ("clock"), the rounds told so far ("told"), or a number.
+    ("clock"), the rounds told so far ("told"), or a number. `multipliers` are App. B's lambda_k, one per arm: the objective
+    becomes sum_k p_k r_k + lambda_k pi_k, and the radius as much wider as that sum's range.
     """
 
     name: ClassVar[str] = "action-ucb"
@@ -178,7 +249,8 @@ class ActionUCB(_GridUCB):
             check_positive(self, log=self.log)
 
     def state(self, setting: Setting) -> GridUCBState:
-        return grid_ucb_state(setting, self.grid(setting), self.scale * math.sqrt(setting.arms), self.log)
+        factor = self.scale * math.sqrt(setting.arms)
+        return grid_ucb_state(setting, self.grid(setting), factor, self.log, multipliers=self._multipliers(setting))
 
 
 @register
@@ -189,4 +261,5 @@ class OneArmUCB(_GridUCB):
     name: ClassVar[str] = "one-arm-ucb"
 
     def state(self, setting: Setting) -> GridUCBState:
-        return grid_ucb_state(setting, self.grid(setting), self.scale * setting.arms, "clock", math.sqrt(setting.arms))
+        factor, inside = self.scale * setting.arms, math.sqrt(setting.arms)
+        return grid_ucb_state(setting, self.grid(setting), factor, "clock", inside, self._multipliers(setting))

@@ -13,6 +13,7 @@ from aftereffect._compile import kernel
 from aftereffect._random import generator
 from aftereffect.errors import AftereffectError, UnknownName, WrongTell, require_whole
 from aftereffect.model.curves import Floats
+from aftereffect.model.fairness import Observed
 from aftereffect.model.feedback import ONE, Feedback
 from aftereffect.model.limits import Limits
 from aftereffect.model.problem import check_names
@@ -84,21 +85,23 @@ class Agent:
         *,
         trials: Sequence[float] | Mapping[str, float] | npt.NDArray[Any] | None = None,
         allocation: Sequence[float] | Mapping[str, float] | Floats | None = None,
+        measures: Rewards | None = None,
     ) -> None:
         """What came back in the round asked for.
 
         `rewards`: one in [0, 1] per arm, NaN for an arm that was not seen, or a mapping by arm name of those that were seen;
         None when nothing is known about the round. `trials`: how many observations each mean reward stands for.
-        `allocation`: what was really deployed, if people overrode the advice. A wrong tell raises `WrongTell` and changes
-        nothing.
+        `allocation`: what was really deployed, if people overrode the advice. `measures`: the arms' fairness measures in
+        [0, 1], NaN for those not known. A wrong tell raises `WrongTell` and changes nothing.
         """
         if self._pending is None:
             raise WrongTell("tell without ask: ask() for the round's allocation first")
         deployed = self._pending if allocation is None else self._deployed(allocation)
-        self._take(deployed, rewards, trials)
+        self._take(deployed, rewards, trials, measures)
         self._pending = None
 
-    def _take(self, deployed: Floats, rewards: Rewards | None, trials: Any) -> None:
+    def _take(self, deployed: Floats, rewards: Rewards | None, trials: Any, measures: Rewards | None) -> None:
+        measured = None if measures is None else self._measures(measures)
         if rewards is None:
             if trials is not None:
                 raise WrongTell("trials without rewards: give both, or neither for a round nothing is known about")
@@ -110,7 +113,18 @@ class Agent:
             if code:
                 self._refuse(code, values, counts)
             self._rule.tell(self.state, self.rounds + 1, deployed, self._seen, self._reward)
+        if measured is not None:
+            self._rule.note(self.state, self.rounds + 1, deployed, measured)
         self.rounds += 1
+
+    def _measures(self, measures: Rewards) -> Floats:
+        values = self._vector("measures", measures)
+        wrong = np.flatnonzero(~np.isnan(values) & ~((values >= 0) & (values <= 1)))
+        if len(wrong):
+            arm = int(wrong[0])
+            name = repr(self.names[arm]) if self.names else str(arm)
+            raise WrongTell(f"measures must lie in [0, 1] (NaN: not seen), got {values[arm]:g} for arm {name}")
+        return np.ascontiguousarray(values)
 
     def _vector(self, what: str, values: Any) -> Floats:
         """One number per arm, from a sequence or from a mapping by arm name (missing: NaN)."""
@@ -168,7 +182,8 @@ class Agent:
         for i, record in enumerate(history):
             try:
                 entry = _record(record)
-                self._take(self._deployed(entry["allocation"]), entry.get("rewards"), entry.get("trials"))
+                deployed = self._deployed(entry["allocation"])
+                self._take(deployed, entry.get("rewards"), entry.get("trials"), entry.get("measures"))
             except AftereffectError as error:
                 raise AftereffectError(f"history, record {i}: {error}") from None
 
@@ -199,9 +214,11 @@ class Agent:
 def _record(record: Any) -> Mapping[str, Any]:
     """One record of the past: a mapping, an (allocation, rewards) pair, or an allocation alone."""
     if isinstance(record, Mapping):
-        unknown = set(record) - {"allocation", "rewards", "trials"}
+        unknown = set(record) - {"allocation", "rewards", "trials", "measures"}
         if unknown or "allocation" not in record:
-            raise AftereffectError(f"a record has allocation, rewards and trials, got {sorted(map(str, record))}")
+            raise AftereffectError(
+                f"a record has allocation, rewards, trials and measures, got {sorted(map(str, record))}"
+            )
         return record
     pair = isinstance(record, tuple) and len(record) == 2 and not np.isscalar(record[0])
     return {"allocation": record[0], "rewards": record[1]} if pair else {"allocation": record}
@@ -231,6 +248,7 @@ def start_agent(
     caps: Sequence[float] | float | None,
     names: Sequence[str] | None,
     history: Sequence[Any] | None,
+    observed: Observed,
 ) -> Agent:
     """A fresh agent, with past records taken in; the horizon counts rounds from now on."""
     require_whole("seed", seed, 0)
@@ -239,7 +257,8 @@ def start_agent(
     past = [] if history is None else list(history)
     first = Setting(arms, horizon, feedback)  # checks before anything is computed from them
     total = None if first.horizon is None else int(first.horizon) + len(past)
-    setting = Setting(int(arms), total, feedback, Limits.of(int(arms), floors, caps), None, generator(int(seed)))
+    limits = Limits.of(int(arms), floors, caps)
+    setting = Setting(int(arms), total, feedback, limits, None, generator(int(seed)), None, observed)
     agent = Agent(policy, setting, names)
     agent._absorb(past)
     return agent

@@ -7,13 +7,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 
 import numpy as np
 
 from aftereffect._random import Words, generator
-from aftereffect.errors import AftereffectError, MissingParameter, UnknownName, require_whole
+from aftereffect.errors import AftereffectError, MissingParameter, UnknownName, numbers, require_whole
 from aftereffect.model.curves import Floats
+from aftereffect.model.fairness import Observed
 from aftereffect.model.feedback import Feedback, feedback_code
 from aftereffect.model.limits import Limits
 from aftereffect.notation import Named, parse
@@ -34,12 +35,16 @@ class Setting:
     limited: Limits | None = None
     memory: float | None = None
     rng: Words = field(default_factory=lambda: generator(0))
+    tolerance: float | None = None  # of the fairness measures, where there are some
+    observed: Observed = "all"  # whose measure is seen
 
     def __post_init__(self) -> None:
         require_whole("arms", self.arms)
         if self.horizon is not None:
             require_whole("horizon", self.horizon)
         feedback_code(self.feedback)
+        if self.observed not in get_args(Observed):
+            raise UnknownName("observed", str(self.observed), get_args(Observed))
 
     @cached_property
     def limits(self) -> Limits:
@@ -102,11 +107,15 @@ class Policy:
         caps: Sequence[float] | float | None = None,
         names: Sequence[str] | None = None,
         history: Sequence[Any] | None = None,
+        observed: Observed = "all",
     ) -> Agent:
-        """An agent: this policy under way, to be asked and told."""
+        """An agent: this policy under way, to be asked and told.
+
+        `observed` says whose fairness measures it will be told: every arm's, or only those of activated arms.
+        """
         from aftereffect.policies.agent import start_agent
 
-        return start_agent(self, arms, horizon, seed, feedback, floors, caps, names, history)
+        return start_agent(self, arms, horizon, seed, feedback, floors, caps, names, history, observed)
 
 
 @dataclass(frozen=True)
@@ -130,6 +139,9 @@ class PlainPolicy(Policy):
 
     def skip(self, arrays: Any, t: int, allocation: Floats) -> None:
         """Take a round whose rewards are unknown."""
+
+    def note(self, arrays: Any, t: int, allocation: Floats, measured: Floats) -> None:
+        """Take the fairness measures seen in a round (NaN: not seen)."""
 
     def state(self, setting: Setting) -> PlainState:
         return PlainState(self, {"rng": setting.rng.copy(), **self.arrays(setting)})
@@ -229,6 +241,16 @@ def check_memory(owner: Policy, memory: float | None) -> None:
     """A memory in [0, 1), or None to take it from the problem."""
     if memory is not None and not (_is_number(memory) and 0 <= memory < 1):
         raise AftereffectError(f"{owner.name}: memory must lie in [0, 1), got {memory!r}")
+
+
+def check_multipliers(owner: Policy, multipliers: Any) -> None:
+    """App. B's lambda_k, of either sign, as a tuple; or None."""
+    if multipliers is None:
+        return
+    given = numbers(f"{owner.name}: multipliers", multipliers)
+    if not given or not all(map(math.isfinite, given)):
+        raise AftereffectError(f"{owner.name}: multipliers must be finite numbers, one per arm, got {multipliers!r}")
+    object.__setattr__(owner, "multipliers", given)  # a tuple: policies are compared and saved
 
 
 def check_whole(owner: Policy, least: int, **values: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,19 +22,21 @@ from aftereffect.policies.base import (
     check_bool,
     check_choice,
     check_memory,
+    check_multipliers,
     check_positive,
     check_whole,
     need_memory,
     register,
 )
 from aftereffect.policies.rules import ask as ask_inner
+from aftereffect.policies.rules import note as note_inner
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.rules import skip as skip_inner
 from aftereffect.policies.rules import tell as tell_inner
 from aftereffect.theory.tuning import Phases, history_levels, phases, phases_of
 
 # entries of `clock`
-APPROACH, LENGTH, HORIZON, POSITION, RUN, TOLD, PHASE, OPEN = 0, 1, 2, 3, 4, 5, 6, 7
+APPROACH, LENGTH, HORIZON, POSITION, RUN, TOLD, PHASE, OPEN = range(8)
 
 
 class PhasedState(NamedTuple):
@@ -89,7 +92,12 @@ def skip(state: PhasedState, t: int, allocation: Floats) -> None:
         skip_inner(state.inner, state.clock[TOLD] + 1, allocation)
 
 
-register_rule(PhasedState, ask, tell, skip)
+def note(state: PhasedState, t: int, allocation: Floats, measured: Floats) -> None:
+    if state.clock[RUN] > state.clock[APPROACH]:  # the round counted
+        note_inner(state.inner, state.clock[TOLD], allocation, measured)
+
+
+register_rule(PhasedState, ask, tell, skip, note)
 
 
 @register
@@ -176,7 +184,8 @@ class HistoryUCB(Policy):
     """Algorithm 3, history-dependent UCB: Algorithm 1's rule in phases, with the radius 3 sqrt(K ln(L rho m) / min n).
 
     `log="lemma"` takes ln(L rho m) as in Lemmas E.2-E.4; `"printed"` the box's ln(L rho), nearly greedy at rho = .2.
-    Without memory there is nothing to wait for and it is Algorithm 1, whose scale is a third of this one's.
+    Without memory there is nothing to wait for and it is Algorithm 1, whose scale is a third of this one's. `multipliers` are
+    App. B's lambda_k; then L* = 1 + lipschitz + max |lambda_k| measure_lipschitz sets the approach.
     """
 
     name: ClassVar[str] = "history-ucb"
@@ -188,12 +197,16 @@ class HistoryUCB(Policy):
     levels: int | None = None
     lipschitz: float = 1.0
     resolution: float = 1.0
+    multipliers: Sequence[float] | None = None
+    measure_lipschitz: float = 1.0
 
     def __post_init__(self) -> None:
         check_memory(self, self.memory)
         check_between(self, 0, 1, estimation=self.estimation)
         check_choice(self, ("lemma", "printed"), log=self.log)
         check_positive(self, scale=self.scale, lipschitz=self.lipschitz, resolution=self.resolution)
+        check_positive(self, measure_lipschitz=self.measure_lipschitz)
+        check_multipliers(self, self.multipliers)
         check_bool(self, zero=self.zero)
         check_whole(self, 1, levels=self.levels)
 
@@ -201,9 +214,11 @@ class HistoryUCB(Policy):
         """The same policy, put together from Algorithm 2 and Algorithm 1's rule."""
         memory = need_memory(self, self.memory, setting)
 
+        steepest = self.lipschitz + max(map(abs, self.multipliers or (0.0,))) * self.measure_lipschitz
+
         def around(scale: float, log: str | float) -> Phased:
-            inner = ActionUCB(scale=scale, zero=self.zero, levels=self.levels, resolution=self.resolution, log=log)
-            return Phased(inner, memory, self.estimation, self.lipschitz)
+            inner = ActionUCB(scale, self.zero, self.levels, self.resolution, self.multipliers, log)
+            return Phased(inner, memory, self.estimation, steepest)
 
         if memory == 0.0:
             return around(self.scale / 3.0, "clock")

@@ -1,6 +1,6 @@
-"""Ask, tell and skip: three generic functions that pick a policy's rule by the type of its state.
+"""Ask, tell, skip and note: generic functions that pick a policy's rule by the type of its state.
 
-A policy exists once. Its state is a NamedTuple of arrays; its rule is two (or three) functions on that state, written in
+A policy exists once. Its state is a NamedTuple of arrays; its rule is two to four functions on that state, written in
 the part of Python that numba compiles. The simulator's kernel and the agent both call the generic functions below, so
 simulation and live use cannot drift apart. A policy in plain Python has a `PlainState` and runs in the interpreter.
 """
@@ -19,9 +19,14 @@ from aftereffect.model.curves import Floats
 
 Ask = Callable[[Any, int, Floats], None]
 Tell = Callable[[Any, int, Floats, Floats, Floats], None]
+Note = Callable[[Any, int, Floats, Floats], None]
 
 
 def _skip_nothing(state: Any, t: int, allocation: Floats) -> None:
+    pass
+
+
+def _note_nothing(state: Any, t: int, allocation: Floats, measured: Floats) -> None:
     pass
 
 
@@ -30,20 +35,22 @@ class Rule(NamedTuple):
 
     `ask(state, t, allocation)` fills the allocation of round t. `tell(state, t, allocation, seen, reward)` takes what was
     deployed, how often each arm was observed (0: not) and the mean reward. `skip(state, t, allocation)` takes a round
-    whose rewards are unknown.
+    whose rewards are unknown. `note(state, t, allocation, measured)` takes the fairness measures seen in a round (NaN: not
+    seen), after its tell or skip; policies that do not care for fairness need none.
     """
 
     ask: Ask
     tell: Tell
     skip: Ask = _skip_nothing
+    note: Note = _note_nothing
 
 
 _RULES: dict[type, Rule] = {}
 
 
-def register_rule(state: type, ask: Ask, tell: Tell, skip: Ask = _skip_nothing) -> None:
+def register_rule(state: type, ask: Ask, tell: Tell, skip: Ask = _skip_nothing, note: Note = _note_nothing) -> None:
     """Give a state class its rule. The functions' parameters must have the names used in `Rule`."""
-    _RULES[state] = Rule(ask, tell, skip)
+    _RULES[state] = Rule(ask, tell, skip, note)
 
 
 @dataclass
@@ -77,6 +84,7 @@ def bind(state: Any) -> Rule:
             lambda state, t, allocation: policy.ask(state.arrays, t, allocation),
             lambda state, t, allocation, seen, reward: policy.tell(state.arrays, t, allocation, seen, reward),
             lambda state, t, allocation: policy.skip(state.arrays, t, allocation),
+            lambda state, t, allocation, measured: policy.note(state.arrays, t, allocation, measured),
         )
     if is_plain(state):
         return _RULES[type(state)]
@@ -98,6 +106,11 @@ def skip(state: Any, t: int, allocation: Floats) -> None:
     bind(state).skip(state, t, allocation)
 
 
+def note(state: Any, t: int, allocation: Floats, measured: Floats) -> None:
+    """Take the fairness measures seen in round t."""
+    bind(state).note(state, t, allocation, measured)
+
+
 @dispatch(ask)
 def _overload_ask(state: Any, t: Any, allocation: Any) -> Any:
     return without_annotations(_rule_of(state).ask)
@@ -111,6 +124,11 @@ def _overload_tell(state: Any, t: Any, allocation: Any, seen: Any, reward: Any) 
 @dispatch(skip)
 def _overload_skip(state: Any, t: Any, allocation: Any) -> Any:
     return without_annotations(_rule_of(state).skip)
+
+
+@dispatch(note)
+def _overload_note(state: Any, t: Any, allocation: Any, measured: Any) -> Any:
+    return without_annotations(_rule_of(state).note)
 
 
 def _rule_of(state: types.NamedTuple) -> Rule:
@@ -129,5 +147,10 @@ def _call_skip(state: Any, t: int, allocation: Floats) -> None:
     skip(state, t, allocation)
 
 
-_compiled = Rule(kernel(_call_ask), kernel(_call_tell), kernel(_call_skip))
-_foreign = Rule(uncached_kernel(_call_ask), uncached_kernel(_call_tell), uncached_kernel(_call_skip))
+def _call_note(state: Any, t: int, allocation: Floats, measured: Floats) -> None:
+    note(state, t, allocation, measured)
+
+
+_CALLS: Any = (_call_ask, _call_tell, _call_skip, _call_note)
+_compiled = Rule(*(kernel(call) for call in _CALLS))
+_foreign = Rule(*(uncached_kernel(call) for call in _CALLS))

@@ -32,6 +32,7 @@ def save_agent(agent: Agent, path: str | PathLike[str]) -> None:
         "arms": setting.arms,
         "horizon": setting.horizon,
         "feedback": setting.feedback,
+        "observed": setting.observed,
         "floors": setting.limits.floors.tolist(),
         "caps": setting.limits.caps.tolist(),
         "names": agent.names,
@@ -80,7 +81,9 @@ def load_agent(path: str | PathLike[str]) -> Agent:
 
 def _restore(content: dict[str, Any]) -> Agent:
     limits = Limits.of(content["arms"], content["floors"], content["caps"])
-    setting = Setting(content["arms"], content["horizon"], content["feedback"], limits)
+    setting = Setting(
+        content["arms"], content["horizon"], content["feedback"], limits, observed=content.get("observed", "all")
+    )
     agent = Agent(_read_policy(content["policy"]), setting, content["names"])
     for name, array in _arrays(agent.state):
         array[...] = np.array(_parsed(content["state"][name]), dtype=array.dtype).reshape(array.shape)

@@ -9,11 +9,14 @@ import numpy as np
 from aftereffect._compile import kernel, uncached_kernel
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import OwnWorld
-from aftereffect.model.world import VALUE, Ints, World, step
-from aftereffect.policies.rules import ask, is_foreign, is_plain, tell
+from aftereffect.model.world import MEASURED, TOLERANCE, VALUE, Ints, World, observe, step
+from aftereffect.policies.rules import ask, is_foreign, is_plain, note, tell
 
+TRACED = 5  # allocation, impact, seen, reward, measured
 # entries of `totals`
-UTILITY, REALISED, PLACE = 0, 1, 2
+UTILITY, REALISED, VIOLATION, VIOLATED, PLACE = 0, 1, 2, 3, 4
+SUMS = 4  # the first so many of them are kept at checkpoints
+ROUNDING = 1e-12  # a gap that exceeds the tolerance by less is rounding
 
 
 def _run(
@@ -29,13 +32,15 @@ def _run(
 ) -> None:
     """Rounds start to stop - 1; checkpoints go to `kept`, and every round to `trace` if it has room.
 
-    A checkpoint's row holds the utilities summed up so far, then the round's allocation and impact (before g).
-    `buffers` (allocation, seen, reward) and `totals` carry over from call to call.
+    A checkpoint's row holds what is summed up so far (expected and realised utility, violation of the fairness tolerance,
+    rounds in violation), then the round's allocation and impact (before g). `buffers` (allocation, seen, reward, measured)
+    and `totals` carry over from call to call.
     """
-    allocation, seen, reward = buffers[0], buffers[1], buffers[2]
+    allocation, seen, reward, measured = buffers[0], buffers[1], buffers[2], buffers[3]
     impact = world.impact
+    fair, tolerance = world.codes[MEASURED] != 0, world.constants[TOLERANCE] + ROUNDING
     arms = allocation.shape[0]
-    utility, realised = totals[UTILITY], totals[REALISED]
+    utility, realised, violation, violated = totals[UTILITY], totals[REALISED], totals[VIOLATION], totals[VIOLATED]
     place = int(totals[PLACE])
     upcoming = rounds[place]
     for t in range(start, stop):
@@ -44,21 +49,29 @@ def _run(
         tell(state, t, allocation, seen, reward)
         utility += expected
         realised += got
+        if fair:
+            gap = observe(world, seen, measured)
+            note(state, t, allocation, measured)
+            if gap > tolerance:
+                violation += gap - tolerance
+                violated += 1.0
         if trace.shape[0] > 0:
             for k in range(arms):
                 trace[t - 1, 0, k] = allocation[k]
                 trace[t - 1, 1, k] = impact[k, VALUE]
                 trace[t - 1, 2, k] = seen[k]
                 trace[t - 1, 3, k] = reward[k]
+                trace[t - 1, 4, k] = measured[k]
         if t == upcoming:
-            kept[place, 0] = utility
-            kept[place, 1] = realised
+            kept[place, UTILITY], kept[place, REALISED] = utility, realised
+            kept[place, VIOLATION], kept[place, VIOLATED] = violation, violated
             for k in range(arms):
-                kept[place, 2 + k] = allocation[k]
-                kept[place, 2 + arms + k] = impact[k, VALUE]
+                kept[place, SUMS + k] = allocation[k]
+                kept[place, SUMS + arms + k] = impact[k, VALUE]
             place += 1
             upcoming = rounds[place] if place < rounds.shape[0] else 0
-    totals[UTILITY], totals[REALISED], totals[PLACE] = utility, realised, place
+    totals[UTILITY], totals[REALISED], totals[VIOLATION], totals[VIOLATED] = utility, realised, violation, violated
+    totals[PLACE] = place
 
 
 _compiled, _foreign = kernel(_run), uncached_kernel(_run)
@@ -76,9 +89,16 @@ def run(world: World | OwnWorld, state: Any, *arguments: Any) -> None:
 
 def checkpoint_rows(count: int, arms: int) -> Floats:
     """Room for the checkpoints."""
-    return np.zeros((count, 2 + 2 * arms))
+    return np.zeros((count, SUMS + 2 * arms))
 
 
 def buffers(arms: int) -> Floats:
-    """Room for one round: allocation, seen, reward."""
-    return np.zeros((3, arms))
+    """Room for one round: allocation, seen, reward, measured (NaN where nothing is measured)."""
+    room = np.zeros((4, arms))
+    room[3] = np.nan
+    return room
+
+
+def sums() -> Floats:
+    """Room for what is summed up over the rounds, and for the place among the checkpoints."""
+    return np.zeros(SUMS + 1)

@@ -12,6 +12,7 @@ from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.model.curves import Floats
 from aftereffect.model.world import Ints
 from aftereffect.oracle.best_fixed import BestFixed
+from aftereffect.theory.fair import FairOptimum
 
 if TYPE_CHECKING:
     import polars
@@ -32,6 +33,7 @@ class Trace(NamedTuple):
     impact: Floats
     seen: Floats
     reward: Floats
+    measured: Floats  # fairness measures as seen, NaN where they were not
 
 
 def mean_interval(values: Floats, instances: int, level: float = 0.95) -> Interval:
@@ -51,13 +53,66 @@ def mean_interval(values: Floats, instances: int, level: float = 0.95) -> Interv
     return Interval(mean, mean - half, mean + half)
 
 
+@dataclass(frozen=True, eq=False)
+class Parity:
+    """How fair the runs were, at the true curves and impacts.
+
+    `violation` is the largest (|pi_i - pi_j| - tolerance)+ over pairs, summed over the rounds up to each checkpoint, and
+    `violated` the number of rounds in which it was above zero, both (instances * runs, checkpoints); `measures` are the
+    arms' at the checkpoints, (instances * runs, checkpoints, arms). `optimum` is each instance's fair optimum, None where
+    no allocation meets the tolerance or the impact follows activations.
+    """
+
+    tolerance: float
+    rounds: Ints
+    violation: Floats
+    violated: Floats
+    measures: Floats
+    optimum: tuple[FairOptimum | None, ...]
+    utility: Floats
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Pairs of arms, in the order of `gaps`."""
+        arms = self.measures.shape[-1]
+        return [(i, j) for i in range(arms) for j in range(i + 1, arms)]
+
+    @property
+    def gaps(self) -> Floats:
+        """|pi_i - pi_j| of each pair at the checkpoints, (instances * runs, checkpoints, pairs)."""
+        first, second = np.array(self.pairs, dtype=np.int64).reshape(-1, 2).T
+        return np.asarray(np.abs(self.measures[..., first] - self.measures[..., second]))
+
+    @property
+    def mean_violation(self) -> Floats:
+        """The violation's running mean over rounds, (instances * runs, checkpoints)."""
+        return self.violation / self.rounds
+
+    @property
+    def violated_share(self) -> Floats:
+        """The share of rounds in violation so far, (instances * runs, checkpoints)."""
+        return self.violated / self.rounds
+
+    @property
+    def price(self) -> Floats:
+        """The price of fairness on each instance: utility a round that the fair optimum gives up; NaN without one."""
+        return np.array([np.nan if o is None else o.price for o in self.optimum])
+
+    @property
+    def fair_regret(self) -> Floats:
+        """The fair optimum's utility minus the run's, (instances * runs, checkpoints); may be negative: violations pay."""
+        earned = np.array([np.nan if o is None else o.utility for o in self.optimum])
+        return np.asarray(np.repeat(earned, len(self.utility) // len(earned))[:, None] * self.rounds - self.utility)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """One policy's runs. Curves are (instances * runs, checkpoints), the runs of one instance next to each other.
 
     `regret` is pseudo-regret (3); `realised_regret` uses the rewards drawn; `grid_regret` compares with the best allocation of
     the policy's own grid (None without one); `utility` is the expected utility summed up. `allocations` and `impacts` are
-    (instances * runs, checkpoints, arms); `allocation` and `impact` those of the last round.
+    (instances * runs, checkpoints, arms); `allocation` and `impact` those of the last round. `parity` says how fair the runs
+    were (None where the problem has no fairness measure). Under drift, regret is against the best allocation of each moment.
     """
 
     policy: str
@@ -74,6 +129,7 @@ class Result:
     best: tuple[BestFixed, ...]
     names: tuple[str, ...]
     trace: Trace | None = None
+    parity: Parity | None = None
 
     @property
     def horizon(self) -> int:
@@ -126,6 +182,8 @@ class Result:
             "grid_regret": [None] * (total * points) if self.grid_regret is None else self.grid_regret.ravel(),
             "utility": self.utility.ravel(),
         }
+        if self.parity is not None:
+            columns |= {"violation": self.parity.violation.ravel(), "violated": self.parity.violated.ravel()}
         return polars.DataFrame(columns, schema_overrides={"grid_regret": polars.Float64})
 
     def __repr__(self) -> str:
@@ -136,7 +194,17 @@ class Result:
             f"Result: {self.policy} on {self.problem}, {_times(self)}, {self.horizon:,} rounds\n"
             f"  regret {self.mean[-1]:,.1f} (sd {self.std[-1]:,.1f}; 10/50/90 percent {low:,.1f} / {middle:,.1f} / {high:,.1f})\n"
             f"  {per_round:.5f} a round of {np.mean([b.utility for b in self.best]):.4f} that the best fixed allocation earns\n"
-            f"  last allocation, mean over runs: {shares}"
+            f"  last allocation, mean over runs: {shares}" + self._parity_line()
+        )
+
+    def _parity_line(self) -> str:
+        if self.parity is None:
+            return ""
+        mean, share = self.parity.mean_violation[:, -1].mean(), self.parity.violated_share[:, -1].mean()
+        gap = np.ptp(self.parity.measures[:, -1], axis=-1).mean()
+        return (
+            f"\n  fairness at tolerance {self.parity.tolerance:g}: violation {mean:.5f} a round, {share:.1%} of rounds in "
+            f"violation, last gap {gap:.4f}"
         )
 
 
@@ -179,7 +247,7 @@ class Comparison(Mapping[str, Result]):
         """A tidy table, one row per policy, run and checkpoint."""
         import polars
 
-        return polars.concat([r.to_frame() for r in self._results.values()])
+        return polars.concat([r.to_frame() for r in self._results.values()], how="diagonal")
 
     def __repr__(self) -> str:
         first = next(iter(self._results.values()))

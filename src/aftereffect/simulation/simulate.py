@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
@@ -18,10 +18,11 @@ from aftereffect.model.catalog import Family
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import Problem
 from aftereffect.model.world import Ints
-from aftereffect.oracle.best_fixed import BestFixed, best_fixed, fixed_utilities
+from aftereffect.oracle.best_fixed import BestFixed, best_fixed, fixed_utilities, moving_utilities
 from aftereffect.policies.base import Policy, Setting
-from aftereffect.simulation.kernel import buffers, checkpoint_rows, run
-from aftereffect.simulation.result import Comparison, Result, Trace
+from aftereffect.simulation.kernel import SUMS, TRACED, buffers, checkpoint_rows, run, sums
+from aftereffect.simulation.result import Comparison, Parity, Result, Trace
+from aftereffect.theory.fair import fair_optimum_or_none
 
 CHUNK = 1 << 20  # rounds between two looks at the stop flag
 TRACE_LIMIT = 200_000_000  # numbers a trace may hold
@@ -36,17 +37,22 @@ class Instance:
 
     problem: Problem
     best: BestFixed
-    benchmark: Floats  # what the best fixed allocation has earned at each checkpoint
+    benchmark: Floats  # earned by the best fixed allocation, under drift by the best of each moment, at each checkpoint
 
     @classmethod
     def of(cls, problem: Problem, rounds: Ints) -> Instance:
         best = best_fixed(problem, int(rounds[-1]))
-        return cls(problem, best, fixed_utilities(problem, best, rounds))
+        moving = problem.drift is not None
+        return cls(
+            problem, best, moving_utilities(problem, rounds) if moving else fixed_utilities(problem, best, rounds)
+        )
 
 
 def setting_for(problem: Problem, horizon: int, rng: Any) -> Setting:
-    """What a policy is told about a problem: everything but the responses."""
-    return Setting(problem.arms, horizon, problem.feedback, problem.limits, problem.memory, rng)
+    """What a policy is told about a problem: everything but the responses and the measures."""
+    fair = problem.fairness
+    told = Setting(problem.arms, horizon, problem.feedback, problem.limits, problem.memory, rng)
+    return told if fair is None else replace(told, tolerance=float(fair.tolerance), observed=fair.observed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +61,8 @@ class Run:
 
     utility: Floats  # expected, summed up to each checkpoint
     realised: Floats
+    violation: Floats
+    violated: Floats
     allocation: Floats  # (checkpoints, arms)
     impact: Floats
     trace: Floats
@@ -75,8 +83,8 @@ def run_once(
     horizon = int(rounds[-1])
     world = problem.start(stream(seed, instance, number, WORLD))
     state = policy.state(setting_for(problem, horizon, stream(seed, instance, number, POLICY)))
-    room, totals, kept = buffers(problem.arms), np.zeros(3), checkpoint_rows(len(rounds), problem.arms)
-    full = np.zeros((horizon if trace else 0, 4, problem.arms))
+    room, totals, kept = buffers(problem.arms), sums(), checkpoint_rows(len(rounds), problem.arms)
+    full = np.zeros((horizon if trace else 0, TRACED, problem.arms))
     for start in range(1, horizon + 1, CHUNK):
         if stopped():
             raise KeyboardInterrupt
@@ -85,8 +93,9 @@ def run_once(
         if progress is not None:
             progress(stop - start)
     full[:, 1] = problem.impact_after_g(full[:, 1])
-    allocation, impact = np.split(kept[:, 2:], 2, axis=1)
-    return Run(kept[:, 0], kept[:, 1], allocation, problem.impact_after_g(impact), full)
+    allocation, impact = np.split(kept[:, SUMS:], 2, axis=1)
+    utility, realised, violation, violated = kept[:, :SUMS].T
+    return Run(utility, realised, violation, violated, allocation, problem.impact_after_g(impact), full)
 
 
 def checkpoint_rounds(horizon: int, checkpoints: int | Sequence[int] | npt.NDArray[Any]) -> Ints:
@@ -160,7 +169,7 @@ def simulate(
     horizon, runs, seed = require_whole("horizon", horizon), require_whole("runs", runs), require_whole("seed", seed, 0)
     rounds = checkpoint_rounds(horizon, checkpoints)
     drawn = draw_instances(problem, instances, seed)
-    if trace and 4 * horizon * runs * len(drawn) * drawn[0].arms > TRACE_LIMIT:
+    if trace and TRACED * horizon * runs * len(drawn) * drawn[0].arms > TRACE_LIMIT:
         raise AftereffectError(f"a full trace of {horizon * runs * len(drawn):,} rounds is too large; use fewer runs")
     workers = require_whole("threads", threads) if threads is not None else os.cpu_count() or 1
     prepared = [Instance.of(p, rounds) for p in drawn]
@@ -232,7 +241,7 @@ def gather(policy: Policy, prepared: list[Instance], rounds: Ints, runs: int, fi
     trace = None
     if finished[0].trace.shape[0]:
         stacked = np.stack([f.trace for f in finished])
-        trace = Trace(*(stacked[:, :, part] for part in range(4)))
+        trace = Trace(*(stacked[:, :, part] for part in range(TRACED)))
     return Result(
         policy=policy.key,
         problem=problem.label,
@@ -248,6 +257,22 @@ def gather(policy: Policy, prepared: list[Instance], rounds: Ints, runs: int, fi
         best=tuple(p.best for p in prepared),
         names=tuple(problem.names or (f"arm {k}" for k in range(problem.arms))),
         trace=trace,
+        parity=_parity(prepared, rounds, runs, finished, utility),
+    )
+
+
+def _parity(prepared: list[Instance], rounds: Ints, runs: int, finished: list[Run], utility: Floats) -> Parity | None:
+    fairness = prepared[0].problem.fairness
+    if fairness is None:
+        return None
+    return Parity(
+        tolerance=float(fairness.tolerance),
+        rounds=rounds,
+        violation=np.stack([f.violation for f in finished]),
+        violated=np.stack([f.violated for f in finished]),
+        measures=np.stack([prepared[i // runs].problem.measure(f.impact) for i, f in enumerate(finished)]),
+        optimum=tuple(fair_optimum_or_none(p.problem) for p in prepared),
+        utility=utility,
     )
 
 
