@@ -25,10 +25,10 @@ def _replay(problem: ae.Problem, policy: ae.Policy, horizon: int, seed: int) -> 
     """Tell an agent what the kernel's run saw: it must deploy the same shares, bit by bit."""
     run = run_once(problem, policy, np.array([horizon]), seed, trace=True)
     agent = Agent(policy, setting_for(problem, horizon, stream(seed, 0, 0, POLICY)))
-    for t, (allocation, _, seen, reward) in enumerate(run.trace, start=1):
+    for t, (allocation, _, seen, reward, measured) in enumerate(run.trace, start=1):
         asked = agent.ask()
         assert asked.tolist() == allocation.tolist(), f"round {t}"
-        agent.tell(np.where(seen > 0, reward, NAN))
+        agent.tell(np.where(seen > 0, reward, NAN), measures=measured)
     assert agent.rounds == horizon
 
 
@@ -43,6 +43,13 @@ def test_agent_and_kernel_choose_the_same(policy: ae.Policy) -> None:
 def test_agent_and_kernel_choose_the_same_within_limits(policy: ae.Policy) -> None:
     problem = ae.problem("gaussian", arms=3, seed=1, floors=[0.2, 0.0, 0.1], caps=[0.5, 0.6, 1.0])
     _replay(problem, policy, 700, seed=3)
+
+
+@pytest.mark.parametrize("observed", ["all", "activated"])
+@pytest.mark.parametrize("name", ["action-ucb", "one-arm-ucb", "history-ucb"])
+def test_agent_and_kernel_choose_the_same_under_fairness(name: str, observed: str) -> None:
+    problem = ae.problem("loan", arms=3, memory=0.4, seed=1, observed=observed)
+    _replay(problem, ae.policy(name, multipliers=[-0.3, 0.1, 0.2]), 700, seed=3)
 
 
 @pytest.mark.soak

@@ -205,6 +205,19 @@ def plan(
     show_plan(arms, horizon, memory, half_life, estimation, zero, lipschitz, json, out)
 
 
+@app.command()
+def frontier(
+    problem: Annotated[str, typer.Option(metavar="NAME[:k=v,..]", help="A problem with a fairness measure.")],
+    out: OutDirectory = None,
+    levels: Annotated[str | None, typer.Option(metavar="N", help="Steps of the grid of shares (default 200).")] = None,
+    json: AsJson = False,
+) -> None:
+    """Say what fairness costs: the best utility at every tolerance, and the allocation that earns it."""
+    from aftereffect.cli.frontier import show_frontier
+
+    show_frontier(problem, out, levels, json)
+
+
 def _threads(text: str | None) -> int | None:
     from aftereffect.cli.request import read_number
 

@@ -153,7 +153,20 @@ def report_directory(out: str, band: str) -> None:
     """`aftereffect report`."""
     _check_band(band)
     directory = Path(out)
+    if _only_a_frontier(directory):
+        return
     _show(directory, load_experiments(directory), band, judge=True)
+
+
+def _only_a_frontier(directory: Path) -> bool:
+    """A directory that `frontier` wrote and no experiment: its page is written again."""
+    from aftereffect.report.frontier import read_frontier
+    from aftereffect.report.page import write_page
+
+    if any(directory.rglob("manifest.json")) or (document := read_frontier(directory)) is None:
+        return False
+    print(f"page:    {write_page(directory / 'report.html', [], frontiers=[document])}")
+    return True
 
 
 def _check_band(band: str) -> None:
@@ -165,6 +178,7 @@ def _check_band(band: str) -> None:
 def _show(directory: Path, results: list[Results], band: str, judge: bool) -> None:
     """Draw the figures, write the page, print verdicts or means, and say where everything is."""
     from aftereffect.report.figures import draw_all
+    from aftereffect.report.frontier import read_frontier
     from aftereffect.report.page import write_page
 
     for r in results:
@@ -180,7 +194,8 @@ def _show(directory: Path, results: list[Results], band: str, judge: bool) -> No
     for line in _verdict_lines(verdicts):
         print(line)
     draw_all(whole, directory / "figures", band)
-    page = write_page(directory / "report.html", whole, verdicts)
+    frontier = read_frontier(directory)
+    page = write_page(directory / "report.html", whole, verdicts, [frontier] if frontier else [])
     print(f"figures: {directory / 'figures'}")
     print(f"page:    {page}")
 

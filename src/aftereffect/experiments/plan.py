@@ -19,7 +19,7 @@ from aftereffect.errors import AftereffectError
 from aftereffect.experiments.spec import Spec, expand_policies, expand_problems
 from aftereffect.model.catalog import family_from
 from aftereffect.policies.base import Policy, Setting, policy_from
-from aftereffect.simulation.simulate import Instance, draw_instance, grid_loss, run_once, setting_for
+from aftereffect.simulation.simulate import Instance, Run, draw_instance, grid_loss, run_once, setting_for
 
 ROUNDS_PER_SHARD = 20_000_000  # a second or two of work: small enough to lose, large enough to write
 ROWS_PER_SHARD = 500_000  # where most rounds are kept it is rows that fill the memory
@@ -220,6 +220,7 @@ def compute(
                     "utility": done.utility,
                     "allocation": done.allocation.astype(np.float32).tolist(),
                     "impact": done.impact.astype(np.float32).tolist(),
+                    **_parity(instance, done, len(rounds)),
                 },
                 schema=SCHEMA,
             )
@@ -227,6 +228,20 @@ def compute(
     buffer = io.BytesIO()
     polars.concat(parts).write_parquet(buffer, compression="zstd", statistics=False)
     return buffer.getvalue()
+
+
+def _parity(instance: Instance, done: Run, count: int) -> dict[str, Any]:
+    """How fair a run was, where the problem has a fairness measure; nulls elsewhere."""
+    if instance.problem.fairness is None:
+        return {name: [None] * count for name in ("violation", "violated", "measure", "fair_utility", "fair_price")}
+    fair = instance.fair
+    return {
+        "violation": done.violation,
+        "violated": done.violated,
+        "measure": instance.problem.measure(done.impact).astype(np.float32).tolist(),
+        "fair_utility": [None if fair is None else fair.utility] * count,
+        "fair_price": [None if fair is None else fair.price] * count,
+    }
 
 
 SCHEMA: dict[str, Any] = {
@@ -242,4 +257,9 @@ SCHEMA: dict[str, Any] = {
     "utility": polars.Float64,
     "allocation": polars.List(polars.Float32),
     "impact": polars.List(polars.Float32),
+    "violation": polars.Float64,
+    "violated": polars.Float64,
+    "measure": polars.List(polars.Float32),
+    "fair_utility": polars.Float64,
+    "fair_price": polars.Float64,
 }

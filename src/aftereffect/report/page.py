@@ -14,6 +14,7 @@ from typing import Any
 from aftereffect import __version__
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.run import Results
+from aftereffect.report.frontier import frontier_section
 from aftereffect.report.page_data import arm_looks, describe, embedded_json
 
 Verdict = Mapping[str, Any]
@@ -23,8 +24,13 @@ _MINUS, _NOTHING = "\N{MINUS SIGN}", "\N{EN DASH}"
 _WORDS = {"holds": "hold", "fails": "fail", "undecided": "undecided"}  # of several claims
 
 
-def write_page(path: Path, experiments: Sequence[Results], verdicts: Sequence[Verdict] = ()) -> Path:
-    """Write one self-contained HTML file with verdicts, interactive curves, tables and provenance."""
+def write_page(
+    path: Path,
+    experiments: Sequence[Results],
+    verdicts: Sequence[Verdict] = (),
+    frontiers: Sequence[dict[str, Any]] = (),
+) -> Path:
+    """Write one self-contained HTML file with verdicts, interactive curves, tables, frontiers and provenance."""
     described = [describe(results, name) for results, name in zip(experiments, _anchors(experiments), strict=True)]
     data = {
         "version": __version__,
@@ -35,15 +41,15 @@ def write_page(path: Path, experiments: Sequence[Results], verdicts: Sequence[Ve
     assets = files("aftereffect.report") / "page"
     anchors = {d["name"]: d["id"] for d in reversed(described)}
     text = Template((assets / "template.html").read_text("utf-8")).substitute(
-        title=escape(_title(described)),
+        title=escape(_title(described) if described else "Aftereffect: what fairness costs"),
         version=escape(__version__),
         style=(assets / "page.css").read_text("utf-8"),
         script="\n".join((assets / name).read_text("utf-8") for name in ("chart.js", "page.js")),
         data=embedded_json(data),
-        summary=_summary(described, verdicts),
+        summary=_summary(described, verdicts) if described else "",
         verdicts=_verdict_table(verdicts, anchors) if verdicts else "",
         contents=_contents(described) if len(described) > 1 else "",
-        experiments="\n".join(_section(d) for d in described),
+        experiments="\n".join(_section(d) for d in described) + frontier_section(frontiers),
     )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -166,6 +172,7 @@ def _section(experiment: dict[str, Any]) -> str:
             '<div class="curves"></div>',
             f"<h3>Regret at T = {e['horizon']:,}</h3>",
             _regret_table(e),
+            _parity_table(e),
             _tuning(e["tuning"]),
             _provenance(e),
             "</section>",
@@ -197,6 +204,39 @@ def _regret_table(experiment: dict[str, Any]) -> str:
         '<div class="scroll"><table class="sortable"><caption class="hidden-label">'
         f"Regret of each policy on each problem at the end; the headers sort.</caption>"
         f"<thead><tr>{head}</tr></thead>\n<tbody>{chr(10).join(rows)}</tbody></table></div>"
+    )
+
+
+def _parity_table(experiment: dict[str, Any]) -> str:
+    """How fair the policies were, on the problems that have a fairness measure."""
+    rows, meanings = [], []
+    for problem in (p for p in experiment["problems"] if p["fairness"] is not None):
+        fairness = problem["fairness"]
+        meanings.append(
+            f"<code>{escape(problem['name'])}</code>: {escape(fairness['meaning'])} Tolerance {fairness['tolerance']:g}."
+        )
+        for policy, curve in zip(experiment["policies"], problem["curves"], strict=True):
+            fair = curve and curve["fair"]
+            if not fair:
+                continue
+            ends = [fair["violation"][-1], fair["violated"][-1], fair["lost"], fair["price"]]
+            rows.append(
+                f'<tr><td class="name">{_breakable(policy["name"])}</td><td class="name">{_breakable(problem["name"])}</td>'
+                + "".join(map(_cell, ends))
+                + "</tr>"
+            )
+    if not rows:
+        return ""
+    titles = ("Violation per round", "Share of rounds in violation", "Fair optimum minus utility", "Price of fairness")
+    heads = "".join(f'<th scope="col"><button type="button">{t}</button></th>' for t in ("Policy", "Problem"))
+    heads += "".join(f'<th scope="col" class="number"><button type="button">{t}</button></th>' for t in titles)
+    return (
+        "<h3>Fairness</h3>\n<p>A round's violation is how far the largest gap between two arms' measures exceeds the "
+        "tolerance, at the true curves and the true impact. The last two columns are utility a round: what a policy earned less "
+        "than the best fair allocation (negative: violations paid), and what that allocation gives up for fairness.</p>\n"
+        f"<p>{'<br>'.join(meanings)}</p>\n"
+        f'<div class="scroll"><table class="sortable"><thead><tr>{heads}</tr></thead>\n<tbody>{chr(10).join(rows)}</tbody>'
+        "</table></div>"
     )
 
 

@@ -59,10 +59,13 @@ def _look(look: Look) -> dict[str, str]:
 def _problem(results: Results, problem: str) -> dict[str, Any]:
     curves = [_curve(results, problem, policy) for policy in results.policies]
     arms = max((len(c["allocation"]) for c in curves if c), default=0)
-    names = family_from(problem)[0].draw(0).names
+    drawn = family_from(problem)[0].draw(0)
+    names = drawn.names
     if names is None or len(names) != arms:
         names = [f"arm {k + 1}" for k in range(arms)]
-    return {"name": problem, "arms": list(names), "curves": curves}
+    fair = drawn.fairness
+    parity = None if fair is None else {"tolerance": float(fair.tolerance), "meaning": fair.meaning}
+    return {"name": problem, "arms": list(names), "curves": curves, "fairness": parity}
 
 
 def _curve(results: Results, problem: str, policy: str) -> dict[str, Any] | None:
@@ -81,6 +84,32 @@ def _curve(results: Results, problem: str, policy: str) -> dict[str, Any] | None
         "half": rounded(interval.high - interval.mean) if interval is not None and bounded else None,
         "allocation": [rounded(a, 4) for a in results.averages(problem, policy, "allocation").T],
         "impact": [rounded(a, 4) for a in results.averages(problem, policy, "impact").T],
+        "fair": _parity(results, problem, policy),
+    }
+
+
+def _parity(results: Results, problem: str, policy: str) -> dict[str, Any] | None:
+    """Gaps between the arms' measures over time and what they add up to; None without a fairness measure."""
+    rows = results.rows(problem, policy)
+    if "violation" not in rows.columns or rows["violation"].null_count():
+        return None
+    shape = (-1, len(results.rounds))
+    violation, violated = (rows[name].to_numpy().reshape(shape) for name in ("violation", "violated"))
+    measures = rows["measure"].explode().to_numpy().astype(np.float64)
+    measures = measures.reshape(*shape, len(measures) // len(rows))
+    arms = measures.shape[-1]
+    pairs = [(i, j) for i in range(arms) for j in range(i + 1, arms)]
+    earned = rows["utility"].to_numpy().reshape(shape)[:, -1] / results.rounds[-1]
+    fair, price = (
+        rows[name].to_numpy().reshape(shape)[:, -1].astype(np.float64) for name in ("fair_utility", "fair_price")
+    )
+    return {
+        "pairs": pairs,
+        "gaps": [rounded(np.abs(measures[..., i] - measures[..., j]).mean(axis=0), 4) for i, j in pairs],
+        "violation": rounded((violation / results.rounds).mean(axis=0), 4),
+        "violated": rounded((violated / results.rounds).mean(axis=0), 4),
+        "lost": rounded(np.array([(fair - earned).mean()]))[0],
+        "price": rounded(np.array([price.mean()]))[0],
     }
 
 

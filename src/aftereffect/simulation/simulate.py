@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -22,7 +23,7 @@ from aftereffect.oracle.best_fixed import BestFixed, best_fixed, fixed_utilities
 from aftereffect.policies.base import Policy, Setting
 from aftereffect.simulation.kernel import SUMS, TRACED, buffers, checkpoint_rows, run, sums
 from aftereffect.simulation.result import Comparison, Parity, Result, Trace
-from aftereffect.theory.fair import fair_optimum_or_none
+from aftereffect.theory.fair import FairOptimum, fair_optimum_or_none
 
 CHUNK = 1 << 20  # rounds between two looks at the stop flag
 TRACE_LIMIT = 200_000_000  # numbers a trace may hold
@@ -38,6 +39,11 @@ class Instance:
     problem: Problem
     best: BestFixed
     benchmark: Floats  # earned by the best fixed allocation, under drift by the best of each moment, at each checkpoint
+
+    @cached_property
+    def fair(self) -> FairOptimum | None:
+        """The fair optimum where the problem has a fairness measure and an allocation meets its tolerance."""
+        return None if self.problem.fairness is None else fair_optimum_or_none(self.problem)
 
     @classmethod
     def of(cls, problem: Problem, rounds: Ints) -> Instance:
@@ -271,7 +277,7 @@ def _parity(prepared: list[Instance], rounds: Ints, runs: int, finished: list[Ru
         violation=np.stack([f.violation for f in finished]),
         violated=np.stack([f.violated for f in finished]),
         measures=np.stack([prepared[i // runs].problem.measure(f.impact) for i, f in enumerate(finished)]),
-        optimum=tuple(fair_optimum_or_none(p.problem) for p in prepared),
+        optimum=tuple(p.fair for p in prepared),
         utility=utility,
     )
 

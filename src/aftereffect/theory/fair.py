@@ -57,8 +57,8 @@ class FairOptimum:
 
 
 @dataclass(frozen=True, eq=False)
-class _Tables:
-    """A problem on a grid: worth and measure of every cell."""
+class FairTables:
+    """A problem on a grid: utility and measure of every cell (arm, level)."""
 
     value: Floats
     measure: Floats
@@ -84,7 +84,8 @@ class _Tables:
         return FairOptimum(levels / self.levels, utility, tolerance, measures, unconstrained, self.levels)
 
 
-def _tables(problem: Problem, levels: int) -> _Tables:
+def fair_tables(problem: Problem, levels: int) -> FairTables:
+    """A problem with a fairness measure on the grid of so many levels."""
     if not isinstance(problem, Problem):
         raise AftereffectError(f"a fair optimum needs a problem, got {problem!r}")
     if problem.fairness is None:
@@ -97,7 +98,7 @@ def _tables(problem: Problem, levels: int) -> _Tables:
     value = np.stack([shares * problem.steady(k, shares) for k in range(problem.arms)])
     limits = [i.limit(shares) for i in problem.impacts]
     measure = problem.measure(np.stack(limits, axis=-1)).T
-    return _Tables(value, np.ascontiguousarray(measure), low, high)
+    return FairTables(value, np.ascontiguousarray(measure), low, high)
 
 
 def fair_optimum(problem: Problem, tolerance: float | None = None, levels: int = LEVELS) -> FairOptimum:
@@ -106,7 +107,7 @@ def fair_optimum(problem: Problem, tolerance: float | None = None, levels: int =
     `tolerance` defaults to the problem's own. One that no allocation can meet raises `Unattainable`, which names the
     smallest that one can.
     """
-    tables = _tables(problem, levels)
+    tables = fair_tables(problem, levels)
     wanted = float(problem.fairness.tolerance) if tolerance is None else check_tolerance(tolerance)  # type: ignore[union-attr]
     best, utility = tables.best(wanted)
     if utility == -math.inf:
@@ -130,7 +131,7 @@ def fair_frontier(problem: Problem, levels: int = LEVELS) -> list[FairOptimum]:
     Each entry's `tolerance` is the smallest for which it is best; it stays so up to the next entry's. From the best of all,
     the tolerance is lowered just below the gap reached until nothing is left.
     """
-    tables = _tables(problem, levels)
+    tables = fair_tables(problem, levels)
     _, unconstrained = tables.best(None)
     found: list[FairOptimum] = []
     tolerance = 1.0

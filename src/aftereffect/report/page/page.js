@@ -21,14 +21,19 @@ class ExperimentView {
     this.shares = ["allocation", "impact"].map((what) => new Chart(
       `${what[0].toUpperCase()}${what.slice(1)} of each arm${single ? "" : ", mean over runs"}`, () => this.shareChart(what)));
     this.armLegend = element("ul", { class: "legend", "aria-label": "arms" });
+    this.pairLegend = element("ul", { class: "legend", "aria-label": "pairs of arms" });
+    const fair = experiment.problems.some((p) => p.fairness);
+    this.parity = fair ? [new Chart("Gap between each pair's measures", () => this.gapChart()),
+      new Chart("Violation per round so far", () => this.violationChart())] : [];
     host.append(this.controls(), this.legend(), this.grid("regret", this.curves),
       element("h3", {}, "Allocation and impact over time"), this.pickers(), this.armLegend, this.grid("shares", this.shares));
+    if (fair) host.append(element("h3", {}, "Fairness over time"), this.pairLegend, this.grid("parity", this.parity));
     this.showArms();
   }
 
   grid(what, charts) { return element("div", { class: `charts ${what}` }, ...charts.map((c) => c.figure)); }
 
-  redraw(charts = [...this.curves, ...this.shares]) { charts.forEach((c) => c.draw()); }
+  redraw(charts = [...this.curves, ...this.shares, ...this.parity]) { charts.forEach((c) => c.draw()); }
 
   controls() {
     const several = this.experiment.instances * this.experiment.runs > 1;
@@ -67,7 +72,7 @@ class ExperimentView {
   setHidden(names) {
     this.hidden = new Set(names);
     for (const b of this.buttons) b.setAttribute("aria-pressed", String(!this.hidden.has(b.dataset.policy)));
-    this.redraw(this.curves);
+    this.redraw([...this.curves, ...this.parity]);
   }
 
   highlight(name) { this.curves.forEach((c) => c.highlight(this.hidden.has(name) ? null : name)); }
@@ -91,7 +96,7 @@ class ExperimentView {
 
   pickers() {
     const select = (key, names) => element("label", {}, `${key} `, element("select", { "data-choice": key,
-      change: (e) => { this.choice[key] = Number(e.target.value); this.showArms(); this.redraw(this.shares); } },
+      change: (e) => { this.choice[key] = Number(e.target.value); this.showArms(); this.redraw([...this.shares, ...this.parity]); } },
     ...names.map((name, i) => element("option", { value: i }, name))));
     const { policies, problems } = this.experiment;
     const box = element("div", { class: "controls" }, select("policy", policies.map((p) => p.name)));
@@ -104,6 +109,34 @@ class ExperimentView {
   showArms() {
     this.armLegend.replaceChildren(...this.shown.arms.map((name, k) =>
       element("li", { class: "entry" }, swatch(DATA.arms[k % DATA.arms.length]), name)));
+    this.pairLegend.replaceChildren(...this.pairs.map((name, i) =>
+      element("li", { class: "entry" }, swatch(DATA.arms[i % DATA.arms.length]), name)));
+  }
+
+  get pairs() {
+    const fair = this.shown.curves.find((c) => c?.fair)?.fair;
+    return (fair?.pairs ?? []).map(([i, j]) => `${this.shown.arms[i]} and ${this.shown.arms[j]}`);
+  }
+
+  gapChart() {
+    const { rounds, policies } = this.experiment;
+    const fair = this.shown.curves[this.choice.policy]?.fair;
+    const series = (fair?.gaps ?? []).map((y, i) => ({ name: this.pairs[i], look: DATA.arms[i % DATA.arms.length], y }));
+    const tolerance = this.shown.fairness?.tolerance;
+    if (series.length) series.push({ name: "tolerance", look: { colour: "#666666", dark: "#BBBBBB", marker: "_", line: "--" },
+      y: rounds.map(() => tolerance) });
+    return { rounds, series, xKind: this.choice.x, yKind: "linear", yTitle: "gap between measures",
+      label: `Line chart of the gap between each pair's measures by round under ${policies[this.choice.policy].name} on ${this.shown.name}.` };
+  }
+
+  violationChart() {
+    const { rounds } = this.experiment;
+    const series = this.experiment.policies.flatMap((look, q) => {
+      const fair = this.shown.curves[q]?.fair;
+      return fair && !this.hidden.has(look.name) ? [{ name: look.name, look, y: fair.violation }] : [];
+    });
+    return { rounds, series, xKind: this.choice.x, yKind: this.choice.y, yTitle: "violation per round so far",
+      label: `Line chart of the mean violation of the tolerance by round on ${this.shown.name}, one line a policy.` };
   }
 
   shareChart(what) {
