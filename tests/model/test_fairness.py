@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 import pytest
 
@@ -9,11 +11,10 @@ import aftereffect as ae
 from aftereffect.simulation.simulate import run_once
 
 
-def _problem(observed: str = "all", noise: object = "bernoulli", **options: object) -> ae.Problem:
-    fairness = ae.Fairness([lambda x: 0.2 + 0.6 * x, lambda x: 0.9 - 0.5 * x], 0.1, noise, observed)  # type: ignore[arg-type]
-    return ae.Problem(
-        [lambda x: 0.9 - 0.5 * x, lambda x: 0.3 + 0.4 * x], ae.Discounted(0.5), fairness=fairness, **options
-    )  # type: ignore[arg-type]
+def _problem(observed: Any = "all", noise: str = "bernoulli", feedback: Any = "independent") -> ae.Problem:
+    fairness = ae.Fairness([lambda x: 0.2 + 0.6 * x, lambda x: 0.9 - 0.5 * x], 0.1, noise, observed)
+    responses = [lambda x: 0.9 - 0.5 * x, lambda x: 0.3 + 0.4 * x]
+    return ae.Problem(responses, ae.Discounted(0.5), feedback, fairness=fairness)
 
 
 def _run(problem: ae.Problem, rounds: int = 400, policy: ae.Policy | None = None, seed: int = 1):
@@ -83,20 +84,18 @@ def test_catalog_problems_say_what_their_measure_stands_for(name, meaning):
 
 def test_lending_measures_the_share_that_repays():
     problem = ae.problem("lending", arms=2)
-    x = np.array([0.3, 0.8])
-    assert problem.measure(x) == pytest.approx(
-        [0.3 * problem.responses[0](0.3), 0.8 * problem.responses[1](0.8)], abs=1e-6
-    )
+    repaid = [x * float(curve(x)) for x, curve in zip((0.3, 0.8), problem.curves, strict=True)]
+    assert problem.measure([0.3, 0.8]) == pytest.approx(repaid, abs=1e-6)
 
 
 @pytest.mark.parametrize(
     ("make", "said"),
     [
         (lambda: ae.Fairness([lambda x: 1.5 * x]), "measure must lie in [0, 1] on [0, 1]; it is 1."),
-        (lambda: ae.Fairness([3]), "a measure is a Response or a function of the impact, got 3"),
+        (lambda: ae.Fairness(cast(Any, [3])), "a measure is a Response or a function of the impact, got 3"),
         (lambda: ae.Fairness([lambda x: x], tolerance=-0.1), "tolerance must lie in [0, 1], got -0.1"),
         (lambda: ae.Fairness([lambda x: x], tolerance=float("nan")), "tolerance must be a finite number"),
-        (lambda: ae.Fairness([lambda x: x], observed="some"), "observed"),
+        (lambda: ae.Fairness([lambda x: x], observed=cast(Any, "some")), "observed"),
         (
             lambda: ae.Problem([lambda x: x] * 2, fairness=ae.Fairness([lambda x: x])),
             "one measure for each of 2 arms, got 1",

@@ -25,6 +25,7 @@ class Listed:
     summary: str
     parameters: dict[str, Any]
     note: str = ""
+    measure: str = ""  # of a problem: what its fairness measure stands for
 
     def document(self, common: Mapping[str, Any]) -> dict[str, Any]:
         """As JSON shows it; a parameter that must be given has no default and is named under `required`."""
@@ -34,6 +35,7 @@ class Listed:
             "summary": self.summary,
             "parameters": {k: None if v is REQUIRED else v for k, v in parameters.items()},
             "required": [k for k, v in parameters.items() if v is REQUIRED],
+            **({"measure": self.measure} if self.measure else {}),
         }
 
 
@@ -42,7 +44,7 @@ def list_problems(as_json: bool) -> None:
     from aftereffect.model.catalog import catalog
 
     found = [
-        Listed(e.name, e.summary, {"arms": e.default_arms, **e.parameters}, _arms_allowed(e.arms))
+        Listed(e.name, e.summary, {"arms": e.default_arms, **e.parameters}, _arms_allowed(e.arms), e.meaning)
         for _, e in sorted(catalog().items())
     ]
     common = _common_parameters()
@@ -107,6 +109,8 @@ def _entries(found: Sequence[Listed]) -> Table:
         details = f"{_written_out(listed.parameters)} {listed.note}".strip()
         if details:
             table.add_row("", Text(details, "cyan"))
+        if listed.measure:
+            table.add_row("", Text(f"fairness measure: {listed.measure}"))
     return table
 
 

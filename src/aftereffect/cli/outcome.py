@@ -36,9 +36,20 @@ def document(request: Request, comparison: Comparison) -> dict[str, Any]:
                 "regret_mean": result.mean.tolist(),
                 "regret_std": result.std.tolist(),
                 "runs": result.runs,
+                **_parity(result),
             }
             for notation, result in results.items()
         ],
+    }
+
+
+def _parity(result: Result) -> dict[str, Any]:
+    """How fair a policy was, where the problem has a fairness measure."""
+    if result.parity is None:
+        return {}
+    return {
+        "violation_mean": result.parity.mean_violation.mean(axis=0).tolist(),
+        "violated_share": result.parity.violated_share.mean(axis=0).tolist(),
     }
 
 
@@ -59,14 +70,20 @@ def show_table(request: Request, comparison: Comparison) -> None:
     results = _by_notation(request, comparison)
     first = next(iter(results.values()))
     heading = Text(_heading(request, first) + "\n", "bold")
-    show(heading, regret_table(results), Text("\n" + best_fixed_line(first)), as_wide_as_needed=True)
+    lines = [best_fixed_line(first)]
+    if first.parity is not None:
+        lines.append(
+            f"violation: how far the largest gap exceeds the tolerance {first.parity.tolerance:g}, mean over rounds"
+        )
+    show(heading, regret_table(results), Text("\n" + "\n".join(lines)), as_wide_as_needed=True)
 
 
 def regret_table(results: dict[str, Result]) -> Table:
     """Regret at the horizon, policy by policy, the smallest first."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("policy", overflow="fold")
-    for title in ("regret", "95 percent interval", "std. dev.", "per round"):
+    fair = next(iter(results.values())).parity is not None
+    for title in ("regret", "95 percent interval", "std. dev.", "per round", *(("violation",) if fair else ())):
         table.add_column(title, justify="right", no_wrap=True)
     digits = _digits([float(r.mean[-1]) for r in results.values()])
     for notation, result in sorted(results.items(), key=lambda item: item[1].mean[-1]):
@@ -77,6 +94,7 @@ def regret_table(results: dict[str, Result]) -> Table:
             f"{low:,.{digits}f} to {high:,.{digits}f}" if np.isfinite(low) else "-",
             f"{result.std[-1]:,.{digits}f}" if len(result.regret) > 1 else "-",
             f"{mean / result.horizon:.5f}",
+            *([] if result.parity is None else [f"{result.parity.mean_violation[:, -1].mean():.5f}"]),
         )
     return table
 

@@ -66,6 +66,11 @@ class Entry:
         return (inspect.getdoc(self.recipe) or "").splitlines()[0]
 
     @property
+    def meaning(self) -> str:
+        """What its fairness measure stands for; empty without one."""
+        return "" if self.measure is None else (inspect.getdoc(self.measure) or "").splitlines()[0]
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of the recipe and their defaults."""
         found = inspect.signature(self.recipe).parameters
@@ -236,8 +241,8 @@ class Family:
                 )
             return None
         tolerance = DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
-        meaning = (inspect.getdoc(entry.measure) or "").splitlines()[0]
-        return Fairness([entry.measure(r) for r in responses], tolerance, observed=self.observed, meaning=meaning)
+        measures = [entry.measure(r) for r in responses]
+        return Fairness(measures, tolerance, observed=self.observed, meaning=entry.meaning)
 
 
 DEFAULT_MEMORY = 0.4  # what we take where the paper leaves it open

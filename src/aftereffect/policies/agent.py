@@ -100,7 +100,7 @@ class Agent:
         self._take(deployed, rewards, trials, measures)
         self._pending = None
 
-    def _take(self, deployed: Floats, rewards: Rewards | None, trials: Any, measures: Rewards | None) -> None:
+    def _take(self, deployed: Floats, rewards: Rewards | None, trials: Any, measures: Rewards | None = None) -> None:
         measured = None if measures is None else self._measures(measures)
         if rewards is None:
             if trials is not None:
