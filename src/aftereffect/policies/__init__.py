@@ -3,8 +3,10 @@
 from aftereffect.policies.action_ucb import ActionUCB, OneArmUCB
 from aftereffect.policies.base import policy
 from aftereffect.policies.cucb import CUCB
+from aftereffect.policies.curve_thompson import CurveThompson
 from aftereffect.policies.d_ucb import DUCB
 from aftereffect.policies.exp3 import Exp3, MetaExp3
+from aftereffect.policies.fair_thompson import FairThompson
 from aftereffect.policies.lipschitz import LipschitzElimination, LipschitzUCB
 from aftereffect.policies.phased import HistoryUCB, Phased
 from aftereffect.policies.recommend import recommended
@@ -19,7 +21,9 @@ __all__ = [
     "SWUCB",
     "UCB1",
     "ActionUCB",
+    "CurveThompson",
     "Exp3",
+    "FairThompson",
     "Fixed",
     "HistoryUCB",
     "LipschitzElimination",

@@ -1,0 +1,184 @@
+"""Thompson sampling over curves that keeps fairness measures in parity as it learns them; it needs no multipliers.
+
+Responses are learned and drawn as in `curve-thompson`; the measures pi_k are learned by the same smooth fields, and their
+estimates say which cells fit into a band of the tolerance's width. Each decision is the best allocation for the drawn
+responses among those whose estimated measures share a band, by the oracle of `fair_optimum`. There is no guarantee: it is
+judged by measurement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from aftereffect._compile import kernel
+from aftereffect.errors import MissingParameter
+from aftereffect.model.curves import Floats
+from aftereffect.model.fairness import check_tolerance
+from aftereffect.oracle.bands import best_in_band
+from aftereffect.oracle.search import Ints
+from aftereffect.policies.base import Grid, Policy, Setting, check_memory, check_positive, check_whole, register
+from aftereffect.policies.curve_thompson import (
+    CENTRE,
+    COUNT,
+    CURVE,
+    HOLD_UNTIL,
+    NOISE,
+    SUM,
+    VALUE,
+    CurveThompson,
+    CurveThompsonState,
+    draw,
+    draw_field,
+    fields_tried,
+    fit_arm,
+    renew_noise,
+    review,
+    weigh_fields,
+)
+from aftereffect.policies.curve_thompson import explain_curves as explain_responses
+from aftereffect.policies.grid import deploy_levels, level_of
+from aftereffect.policies.rules import register_rule
+from aftereffect.policies.rules import skip as skip_curves
+from aftereffect.policies.rules import tell as tell_curves
+
+LEVELS = 200  # bands are compared cell by cell, so a decision costs the square of the levels
+WIDER = 1.5  # by which the tolerance grows while the estimates leave no allocation within it
+LEAST_WIDER = 1e-3  # and by at least this: a tolerance of zero must grow as well
+
+
+class FairThompsonState(NamedTuple):
+    curves: CurveThompsonState
+    tolerance: Floats  # as wanted, and as last used
+    field: Ints  # the measures' smoothness in use
+    fields: Floats  # as for the responses
+    measures: Floats  # (5, arms, N + 1): as for the responses, the last row the estimated measure
+    trial: Ints
+    work: Floats  # (3, arms, N + 1)
+
+
+@kernel
+def estimate_measures(measures: Floats, fields: Floats, field: int, room: Floats) -> None:
+    """The measures' posterior means, within [0, 1]."""
+    for k in range(measures.shape[1]):
+        fit_arm(measures, k, fields, field, room)
+        for i in range(measures.shape[2]):
+            measures[VALUE, k, i] = min(1.0, max(0.0, CENTRE + room[CURVE, i]))
+
+
+def ask(state: FairThompsonState, t: int, allocation: Floats) -> None:
+    curves, measures, work = state.curves, state.measures, state.work
+    arms = allocation.shape[0]
+    room = curves.work[arms:]
+    if review(curves, t):
+        weigh_fields(measures, state.fields, room)
+        state.field[0] = draw_field(state.fields, curves.rng)
+        renew_noise(measures, state.fields, state.field[0], room)
+    if t >= curves.codes[HOLD_UNTIL]:
+        draw(curves, t)
+        estimate_measures(measures, state.fields, state.field[0], room)
+        tolerance = state.tolerance[0]
+        while (
+            best_in_band(
+                curves.cells[VALUE],
+                measures[VALUE],
+                tolerance,
+                curves.bounds[0],
+                curves.bounds[1],
+                work[0],
+                work[1],
+                work[2],
+                state.trial,
+                curves.levels,
+                curves.rng,
+            )
+            == -np.inf
+        ):
+            tolerance = WIDER * tolerance + LEAST_WIDER
+        state.tolerance[1] = tolerance
+    deploy_levels(curves.levels, curves.cells.shape[2] - 1, allocation)
+
+
+def tell(state: FairThompsonState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
+    tell_curves(state.curves, t, allocation, seen, reward)
+
+
+def skip(state: FairThompsonState, t: int, allocation: Floats) -> None:
+    skip_curves(state.curves, t, allocation)
+
+
+def note(state: FairThompsonState, t: int, allocation: Floats, measured: Floats) -> None:
+    """Book each measure at the impact it was seen at."""
+    measures, impact = state.measures, state.curves.impact
+    steps = measures.shape[2] - 1
+    for k in range(allocation.shape[0]):
+        if measured[k] == measured[k]:
+            node = min(steps, level_of(impact[k], steps))
+            measures[COUNT, k, node] += 1.0
+            measures[SUM, k, node] += measured[k]
+
+
+register_rule(FairThompsonState, ask, tell, skip, note)
+
+
+@register
+@dataclass(frozen=True)
+class FairThompson(Policy):
+    """Thompson sampling over curves within a fairness tolerance: learns the measures too and needs no multipliers.
+
+    `tolerance` is how far apart two arms' measures may be (default: the problem's). The other parameters are
+    `curve-thompson`'s. Where no allocation seems to meet the tolerance, the smallest that can is approached.
+    """
+
+    name: ClassVar[str] = "fair-thompson"
+    tolerance: float | None = None
+    memory: float | None = None
+    temperature: float = CurveThompson.temperature
+    exploration: float = CurveThompson.exploration
+    levels: int = LEVELS
+
+    def __post_init__(self) -> None:
+        if self.tolerance is not None:
+            check_tolerance(self.tolerance)
+        check_memory(self, self.memory)
+        check_positive(self, temperature=self.temperature, exploration=self.exploration)
+        check_whole(self, 1, levels=self.levels)
+
+    @property
+    def curves(self) -> CurveThompson:
+        """How the responses are learned."""
+        return CurveThompson(self.memory, self.temperature, self.exploration, self.levels)
+
+    def grid(self, setting: Setting) -> Grid:
+        return self.curves.grid(setting)
+
+    def state(self, setting: Setting) -> FairThompsonState:
+        tolerance = setting.tolerance if self.tolerance is None else self.tolerance
+        if tolerance is None:
+            raise MissingParameter(f"{self.name} needs tolerance= (how far apart two arms' measures may be, in [0, 1])")
+        inner = self.curves.state(setting)
+        shape = inner.cells.shape[1:]
+        measures = np.zeros((5, *shape))
+        measures[NOISE] = 0.25
+        return FairThompsonState(
+            curves=inner,
+            tolerance=np.array([float(tolerance)] * 2),
+            field=np.zeros(1, dtype=np.int64),
+            fields=fields_tried(shape[1]),
+            measures=measures,
+            trial=np.zeros(setting.arms, dtype=np.int64),
+            work=np.zeros((3, *shape)),
+        )
+
+    def explain(self, state: FairThompsonState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
+        reasons = explain_responses(state.curves, self.grid(setting))
+        levels = state.curves.levels
+        chosen = [float(state.measures[VALUE, k, level]) for k, level in enumerate(levels)]
+        for arm, measure in zip(reasons["arms"], chosen, strict=True):
+            arm["measure"] = measure
+        reasons |= {"tolerance": float(state.tolerance[0]), "estimated_gap": max(chosen) - min(chosen)}
+        if state.tolerance[1] > state.tolerance[0]:
+            reasons["tolerance_seems_unattainable_using"] = float(state.tolerance[1])
+        return reasons
