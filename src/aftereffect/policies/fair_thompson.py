@@ -44,7 +44,7 @@ from aftereffect.policies.rules import register_rule
 from aftereffect.policies.rules import skip as skip_curves
 from aftereffect.policies.rules import tell as tell_curves
 
-LEVELS = 200  # bands are compared cell by cell, so a decision costs the square of the levels
+CELLS, MOST_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
 WIDER = 1.5  # by which the tolerance grows while the estimates leave no allocation within it
 LEAST_WIDER = 1e-3  # and by at least this: a tolerance of zero must grow as well
 
@@ -129,7 +129,8 @@ class FairThompson(Policy):
     """Thompson sampling over curves within a fairness tolerance: learns the measures too and needs no multipliers.
 
     `tolerance` is how far apart two arms' measures may be (default: the problem's). The other parameters are
-    `curve-thompson`'s. Where no allocation seems to meet the tolerance, the smallest that can is approached.
+    `curve-thompson`'s, with fewer `levels` (default 200 for two arms, 400 over the number of arms for more). Where no
+    allocation seems to meet the tolerance, the smallest that one can is approached.
     """
 
     name: ClassVar[str] = "fair-thompson"
@@ -137,7 +138,7 @@ class FairThompson(Policy):
     memory: float | None = None
     temperature: float = CurveThompson.temperature
     exploration: float = CurveThompson.exploration
-    levels: int = LEVELS
+    levels: int | None = None
 
     def __post_init__(self) -> None:
         if self.tolerance is not None:
@@ -146,19 +147,19 @@ class FairThompson(Policy):
         check_positive(self, temperature=self.temperature, exploration=self.exploration)
         check_whole(self, 1, levels=self.levels)
 
-    @property
-    def curves(self) -> CurveThompson:
+    def curves(self, setting: Setting) -> CurveThompson:
         """How the responses are learned."""
-        return CurveThompson(self.memory, self.temperature, self.exploration, self.levels)
+        levels = self.levels or max(2 * setting.arms, min(MOST_LEVELS, CELLS // setting.arms))
+        return CurveThompson(self.memory, self.temperature, self.exploration, levels)
 
     def grid(self, setting: Setting) -> Grid:
-        return self.curves.grid(setting)
+        return self.curves(setting).grid(setting)
 
     def state(self, setting: Setting) -> FairThompsonState:
         tolerance = setting.tolerance if self.tolerance is None else self.tolerance
         if tolerance is None:
             raise MissingParameter(f"{self.name} needs tolerance= (how far apart two arms' measures may be, in [0, 1])")
-        inner = self.curves.state(setting)
+        inner = self.curves(setting).state(setting)
         shape = inner.cells.shape[1:]
         measures = np.zeros((5, *shape))
         measures[NOISE] = 0.25

@@ -1,0 +1,112 @@
+"""Measured parity: how fair policies are on the catalog's problems, what it costs them, and where fixed multipliers fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from aftereffect.experiments.multipliers import tune_multipliers
+from aftereffect.model.catalog import Family, family
+from aftereffect.policies.base import Policy
+from aftereffect.policies.curve_thompson import CurveThompson
+from aftereffect.policies.fair_thompson import FairThompson
+from aftereffect.policies.phased import HistoryUCB
+from aftereffect.simulation.result import Parity
+from aftereffect.simulation.simulate import draw_instances, simulate
+from aftereffect.theory.fair_dual import fair_dual
+
+CELLS = tuple((name, arms) for name in ("lending", "patrol", "loan") for arms in (2, 4))
+MEMORY = 0.5
+
+
+@dataclass(frozen=True)
+class ParityRow:
+    """One policy on one cell: violation a round after a tenth of the horizon, half of it and all, the largest run's, and
+    the fair optimum minus the utility a round, mean and largest."""
+
+    problem: str
+    arms: int
+    policy: str
+    violation: tuple[float, float, float]
+    largest_violation: float
+    violated: float
+    lost: float
+    largest_lost: float
+
+
+@dataclass(frozen=True)
+class GapRow:
+    """The Lagrangian relaxation on one cell, mean over instances, a round: the price of fairness, the duality gap, and
+    how far apart the measures are at the allocation that the best fixed multipliers lead to."""
+
+    problem: str
+    arms: int
+    price: float
+    duality_gap: float
+    largest_duality_gap: float
+    reached_gap: float
+
+
+def cell_family(name: str, arms: int) -> Family:
+    """A cell's problem at the default tolerance."""
+    return family(name, arms=arms, memory=MEMORY)
+
+
+def instances_of(name: str, instances: int) -> int:
+    """Lending is one fixed problem; the others are drawn."""
+    return 1 if name == "lending" else instances
+
+
+def measure_parity(
+    horizon: int, instances: int, seed: int, say: Callable[[str], None] = lambda _: None, trials: int = 40
+) -> Iterator[ParityRow]:
+    """Each cell's policies: without fairness, with multipliers tuned on validation runs, and the online policy."""
+    for name, arms in CELLS:
+        world, count = cell_family(name, arms), instances_of(name, instances)
+        tuned = tune_multipliers(world, HistoryUCB(zero=True, log="printed"), horizon // 10, trials=trials, seed=seed)
+        policies: list[tuple[str, Policy]] = [
+            ("curve-thompson (no fairness)", CurveThompson()),
+            ("history-ucb, tuned multipliers", tuned.policy),
+            ("fair-thompson", FairThompson()),
+        ]
+        for label, policy in policies:
+            say(f"{name} K {arms}: {label}")
+            points = [horizon // 10, horizon // 2, horizon]
+            runs = instances if count == 1 else 1
+            result = simulate(world, policy, horizon, runs, count, seed, points)
+            assert result.parity is not None  # every cell has a measure
+            yield _row(name, arms, label, result.parity, horizon)
+
+
+def _row(name: str, arms: int, label: str, parity: Parity, horizon: int) -> ParityRow:
+    mean = parity.mean_violation
+    early, middle, late = (float(v) for v in mean.mean(axis=0))
+    lost = parity.fair_regret[:, -1] / horizon
+    return ParityRow(
+        name,
+        arms,
+        label,
+        (early, middle, late),
+        float(mean[:, -1].max()),
+        float(parity.violated_share[:, -1].mean()),
+        float(lost.mean()),
+        float(lost.max()),
+    )
+
+
+def measure_gaps(instances: int, seed: int) -> Iterator[GapRow]:
+    """Each cell's duality gap at the default tolerance, exact on the grid."""
+    for name, arms in CELLS:
+        drawn = draw_instances(cell_family(name, arms), instances_of(name, instances), seed)
+        duals = [fair_dual(problem) for problem in drawn]
+        gaps = np.array([d.duality_gap for d in duals])
+        yield GapRow(
+            name,
+            arms,
+            float(np.mean([d.fair.price for d in duals])),
+            float(gaps.mean()),
+            float(gaps.max()),
+            float(np.mean([d.gap for d in duals])),
+        )
