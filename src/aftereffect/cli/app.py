@@ -184,6 +184,30 @@ def report(
 
 
 @app.command()
+def arena(
+    quick: Annotated[bool, typer.Option("--quick", help="A smoke version of a minute: few short runs.")] = False,
+    stress: Annotated[bool, typer.Option("--stress", help="Cells in which the policies' model is wrong.")] = False,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME[:k=v,..]", help="Policy; may be repeated (default: all). history-ucb always runs."),
+    ] = None,
+    seed: Annotated[str, typer.Option(metavar="S", help="Seed of the instances and the runs.")] = "0",
+    out: OutDirectory = None,
+    threads: ThreadCount = None,
+    docs: Annotated[str | None, typer.Option(metavar="FILE.md", help="Also write the leaderboard as a page.")] = None,
+    fresh: Fresh = False,
+    quiet: Quiet = False,
+    json: AsJson = False,
+) -> None:
+    """Run every policy on a fixed set of cells and rank them against the paper's; running again goes on where it stopped."""
+    from aftereffect.cli.arena import run_the_arena
+    from aftereffect.cli.messages import remarks
+
+    with remarks():
+        run_the_arena(quick, stress, policy or [], seed, out, _threads(threads), docs, fresh, quiet, json)
+
+
+@app.command()
 def plan(
     arms: Annotated[str, typer.Option(metavar="K", help="Number of arms.")],
     horizon: Annotated[str, typer.Option(metavar="T", help="Rounds, for example 100000 or 1e5.")],

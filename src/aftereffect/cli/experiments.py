@@ -63,7 +63,7 @@ def _duration(seconds: float) -> str:
 
 
 @contextmanager
-def _resumable(directory: Path) -> Iterator[None]:
+def resumable(directory: Path) -> Iterator[None]:
     """Say how to go on when a run is interrupted."""
     try:
         yield
@@ -92,7 +92,7 @@ def run_file(
         raise AftereffectError(
             "--fresh with --shard would remove the other pieces; empty the directory once, then start them"
         )
-    with _resumable(directory), sweep_bars(_work(plan), quiet) as progress:
+    with resumable(directory), sweep_bars(_work(plan), quiet) as progress:
         run_spec(
             spec,
             directory,
@@ -135,7 +135,7 @@ def reproduce_figures(
     for experiment in (e for name in names for e in experiments_of(name, scale)):
         for label, rounds in _work(Plan(experiment.spec)).items():
             work[label] = work.get(label, 0) + rounds
-    with _resumable(directory), sweep_bars(work, quiet) as progress:
+    with resumable(directory), sweep_bars(work, quiet) as progress:
         results = reproduce(
             names,
             scale,

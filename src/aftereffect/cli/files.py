@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 KINDS = (".csv", ".json", ".parquet")
 
 
-def check_target(path: Path) -> Path:
+def check_target(path: Path, option: str = "--out", kinds: Sequence[str] = KINDS) -> Path:
     """The path, if a file of a known kind can be written there; asked before the work that fills it is done."""
-    if path.suffix.lower() not in KINDS:
-        raise UnknownName(f"extension of --out {str(path)!r}:", path.suffix, KINDS)
+    if path.suffix.lower() not in kinds:
+        raise UnknownName(f"extension of {option} {str(path)!r}:", path.suffix, kinds)
     folder = path.parent
     if not folder.is_dir():
         raise AftereffectError(f"cannot write {str(path)!r}: {str(folder)!r} is not an existing folder")

@@ -18,6 +18,7 @@ from aftereffect._random import generator
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.spec import Spec, expand_policies, expand_problems
 from aftereffect.model.catalog import family_from
+from aftereffect.model.problem import Problem
 from aftereffect.policies.base import Policy, Setting, policy_from
 from aftereffect.simulation.simulate import Instance, Run, draw_instance, grid_loss, run_once, setting_for
 
@@ -88,11 +89,9 @@ class Plan:
             for name in candidates or [notation]:
                 horizons = {self.spec.horizon, self._tuning_horizon} if candidates else {self.spec.horizon}
                 for horizon in sorted(horizons):
-                    try:
-                        _check_start(policy_from(name), setting_for(drawn, horizon, generator(0)))
-                    except (AftereffectError, TypeError, ValueError, ArithmeticError, MemoryError) as error:
-                        reason = str(error) or type(error).__name__
-                        raise AftereffectError(f"{name!r} on {problem!r}: {reason}") from None
+                    reason = refusal(policy_from(name), drawn, horizon)
+                    if reason is not None:
+                        raise AftereffectError(f"{name!r} on {problem!r}: {reason}")
 
     @property
     def digest(self) -> str:
@@ -168,6 +167,15 @@ class Plan:
     def work(self) -> int:
         """Rounds to simulate in all."""
         return len(self.problems) * self._work_on_each
+
+
+def refusal(policy: Policy, problem: Problem, horizon: int) -> str | None:
+    """Why a policy cannot start on a problem; None if it can."""
+    try:
+        _check_start(policy, setting_for(problem, horizon, generator(0)))
+    except (AftereffectError, TypeError, ValueError, ArithmeticError, MemoryError) as error:
+        return str(error) or type(error).__name__
+    return None
 
 
 def _check_start(policy: Policy, setting: Setting) -> None:

@@ -167,7 +167,7 @@ def _manifest(plan: Plan, command: str) -> dict[str, Any]:
         "command": command,
         "versions": {name: _version(name) for name in ("aftereffect", "numpy", "numba", "polars")}
         | {"python": platform.python_version()},
-        "commit": _commit(),
+        "commit": commit_of_checkout(),
         "machine": {"system": platform.system(), "architecture": platform.machine(), "cores": os.cpu_count()},
     }
 
@@ -179,7 +179,7 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _commit() -> str | None:
+def commit_of_checkout() -> str | None:
     """The commit of the package's own checkout, if it runs from one."""
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():

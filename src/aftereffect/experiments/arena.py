@@ -1,0 +1,296 @@
+"""The arena: every policy on a fixed set of cells, on common random numbers. What is run; `scores` says who is better.
+
+Each cell is an experiment of its own in a directory of its own, so a policy that cannot start in one cell is missing there
+only, and what is finished is kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars
+
+import aftereffect.policies  # noqa: F401 (makes every policy known)
+from aftereffect.errors import MissingParameter
+from aftereffect.experiments.executors import Executor, Progress
+from aftereffect.experiments.plan import refusal
+from aftereffect.experiments.run import run_spec
+from aftereffect.experiments.spec import Spec, parse_spec
+from aftereffect.experiments.store import Say
+from aftereffect.model.catalog import family_from
+from aftereffect.policies.base import Policy, policy_from, registry
+from aftereffect.simulation.simulate import draw_instance, run_once
+
+REFERENCES = (
+    "history-ucb",
+    "history-ucb:log=printed",
+)  # Algorithm 3 in both readings of its radius: what ratios are to
+WITH_PARAMETERS = {"history-ucb": REFERENCES, "phased": ("phased:inner=cucb(zero=true)",)}  # all others run as they are
+
+DRAWN = ("gaussian", "patrol", "loan", "bump", "lipschitz")
+FIXED = ("lending", "tent")  # the same problem whatever the seed: runs take the place of instances
+MEMORY = 0.5
+OFF = 0.2  # by how much a policy is told too little or too much memory
+G = "power(exponent=2)"  # the g of the figure `general`
+KINDS = {
+    "memory-low": f"told a memory {OFF:g} below the true one",
+    "memory-high": f"told a memory {OFF:g} above the true one",
+    "realised": "impact driven by realised activations",
+    "monotone": "a monotone g, x^2, that no policy was told of",
+    "transient": "exponential smoothing that starts at 1",
+    "drift": "responses that drift to others over the horizon",
+}
+
+CHECKPOINTS = 20  # the scores need the last only; `aftereffect report` draws them all
+SPEED_ROUNDS = 20_000  # enough to tell rounds a second, few enough for a policy in plain Python
+SPEED_RUNS = 3  # the quickest counts: the first may have to compile
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is run in each cell."""
+
+    horizon: int
+    runs: int
+
+
+FULL, QUICK = Scale(100_000, 40), Scale(2_000, 4)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One world of the arena, and what policies are told of it."""
+
+    name: str
+    family: str
+    arms: int
+    memory: float
+    problem: str
+    kind: str = ""  # of stress
+    told: float | None = None  # instead of the memory
+    follow: str | None = None  # what drives the impact, for policies that have a choice
+
+    @property
+    def drawn(self) -> bool:
+        """Does each run have an instance of its own?"""
+        return self.family not in FIXED
+
+
+def plain_cells() -> list[Cell]:
+    """The cells in which policies know what they need."""
+    wanted = [(family, arms, MEMORY) for family in (*DRAWN, "lending") for arms in (2, 4)] + [("tent", 2, MEMORY)]
+    wanted += [("gaussian", 2, memory) for memory in (0.2, 0.4, 0.6)] + [("gaussian", arms, 0.4) for arms in (3, 5)]
+    return [Cell(f"{f}-k{k}-m{m:g}", f, k, m, f"{f}:arms={k},memory={m:g}") for f, k, m in wanted]
+
+
+def stress_cells(horizon: int) -> list[Cell]:
+    """The cells in which the policies' model is wrong, kind by kind."""
+    worlds = {
+        "realised": f"memory={MEMORY:g},driver=realised",
+        "monotone": f"impact=discounted(memory={MEMORY:g},g={G})",
+        "transient": f"impact=smoothed(memory={MEMORY:g},start=1)",
+        "drift": f"memory={MEMORY:g},drift={horizon}",
+    }
+    told = {"memory-low": round(MEMORY - OFF, 6), "memory-high": round(MEMORY + OFF, 6)}
+    follow = {"realised": "realised"}
+    return [
+        Cell(
+            name=f"{kind}-{family}",
+            family=family,
+            arms=2,
+            memory=MEMORY,
+            problem=f"{family}:arms=2,{worlds.get(kind, f'memory={MEMORY:g}')}",
+            kind=kind,
+            told=told.get(kind),
+            follow=follow.get(kind),
+        )
+        for kind in KINDS
+        for family in DRAWN
+    ]
+
+
+def default_policies() -> list[Policy]:
+    """Every policy known by name that runs without being told more, and Algorithm 3 in both readings.
+
+    Those that keep a tolerance are left out: they pay for fairness, and that is not what regret measures.
+    """
+    found = []
+    for name in sorted(registry()):
+        for notation in WITH_PARAMETERS.get(name, (name,)):
+            try:
+                policy = policy_from(notation)
+            except MissingParameter:  # needs what only a user can give
+                continue
+            if "tolerance" not in policy.parameters:
+                found.append(policy)
+    return found
+
+
+def told(policy: Policy, cell: Cell) -> Policy:
+    """The policy as it stands in a cell: a memory that it left open is told, wrongly where the cell says so."""
+    changes: dict[str, object] = {}
+    for f in dataclasses.fields(policy):
+        value = getattr(policy, f.name)
+        if isinstance(value, Policy):
+            changes[f.name] = told(value, cell)
+        elif f.name == "memory" and value is None and cell.told is not None:
+            changes[f.name] = cell.told
+        elif f.name == "follow" and value == f.default and cell.follow is not None:
+            changes[f.name] = cell.follow
+    return dataclasses.replace(policy, **changes) if changes else policy
+
+
+@dataclass(frozen=True)
+class Match:
+    """A cell, the experiment in it, and who takes part: by the policies' keys, what they are there, or why they are not."""
+
+    cell: Cell
+    spec: Spec
+    playing: dict[str, str]
+    refused: dict[str, str]
+
+    @property
+    def work(self) -> dict[str, int]:
+        """Rounds to simulate, by the policies' keys; of two that are the same here only one is run."""
+        rounds = self.spec.horizon * self.spec.instances * self.spec.runs
+        return dict.fromkeys(self.key_of.values(), rounds)
+
+    @property
+    def key_of(self) -> dict[str, str]:
+        """The policies' keys by what they are here."""
+        return {notation: key for key, notation in reversed(self.playing.items())}
+
+
+@dataclass(frozen=True)
+class Arena:
+    """All matches at one scale and seed."""
+
+    matches: list[Match]
+    policies: list[Policy]
+    scale: Scale
+    seed: int
+    stress: bool
+
+    @property
+    def quick(self) -> bool:
+        """Is this the smoke version?"""
+        return self.scale == QUICK
+
+    @property
+    def work(self) -> dict[str, int]:
+        """Rounds to simulate, by the policies' keys."""
+        total: dict[str, int] = {}
+        for key, rounds in (item for match in self.matches for item in match.work.items()):
+            total[key] = total.get(key, 0) + rounds
+        return total
+
+
+def set_up(
+    policies: Sequence[Policy] = (),
+    *,
+    quick: bool = False,
+    stress: bool = False,
+    seed: int = 0,
+    scale: Scale | None = None,
+    cells: Sequence[Cell] | None = None,
+) -> Arena:
+    """An arena for the policies given (default: all) and what they are measured against."""
+    scale = scale or (QUICK if quick else FULL)
+    wanted = {p.key: p for p in [*(policies or default_policies()), *map(policy_from, REFERENCES)]}
+    if cells is None:
+        cells = stress_cells(scale.horizon) if stress else plain_cells()
+    entrants = list(wanted.values())
+    return Arena([_match(cell, entrants, scale, seed) for cell in cells], entrants, scale, seed, stress)
+
+
+def _match(cell: Cell, policies: Sequence[Policy], scale: Scale, seed: int) -> Match:
+    problem = family_from(cell.problem)[0].draw(0)
+    playing, refused = {}, {}
+    for policy in policies:
+        here = told(policy, cell)
+        reason = refusal(here, problem, scale.horizon)
+        if reason is None:
+            playing[policy.key] = here.key
+        else:
+            refused[policy.key] = reason
+    spec = parse_spec(
+        {
+            "name": cell.name,
+            "title": f"The arena: {cell.name}",
+            "horizon": scale.horizon,
+            "instances": scale.runs if cell.drawn else 1,
+            "runs": 1 if cell.drawn else scale.runs,
+            "seed": seed,
+            "checkpoints": CHECKPOINTS,
+            "problems": [{"family": cell.problem}],
+            "policies": [{"policy": notation} for notation in dict.fromkeys(playing.values())],
+        }
+    )
+    return Match(cell, spec, playing, refused)
+
+
+def run_arena(
+    arena: Arena,
+    out: Path,
+    *,
+    executor: Executor | None = None,
+    fresh: bool = False,
+    command: str = "",
+    progress: Progress = lambda *_: None,
+    say: Say = lambda *_: None,
+) -> polars.DataFrame:
+    """Compute what a directory still lacks; the regret of every run at the horizon."""
+    found = []
+    for match in arena.matches:
+        store = run_spec(
+            match.spec,
+            out / match.cell.name,
+            executor=executor,
+            fresh=fresh,
+            command=command,
+            progress=_under_keys(match, progress),
+            say=say,
+        )
+        last = store.frame().filter(polars.col("round") == match.spec.horizon).collect()
+        found.append(_tidy(match, last))
+    return polars.concat(found)
+
+
+def _under_keys(match: Match, progress: Progress) -> Progress:
+    """Bars are by policy, whatever each was told in this cell."""
+    keys = match.key_of
+    return lambda notation, rounds: progress(keys[notation], rounds)
+
+
+def _tidy(match: Match, last: polars.DataFrame) -> polars.DataFrame:
+    """One row per policy and run."""
+    cell = match.cell
+    mine = polars.DataFrame({"policy": list(match.playing), "parameters": list(match.playing.values())})
+    rows = last.drop("policy").join(mine, on="parameters").with_columns(
+        cell=polars.lit(cell.name), kind=polars.lit(cell.kind), family=polars.lit(cell.family)
+    )  # fmt: skip
+    columns = ("cell", "kind", "family", "problem", "policy", "parameters", "instance", "run", "round", "regret")
+    return rows.select(*columns, "realised_regret").sort("policy", "instance", "run")
+
+
+def rounds_per_second(policy: Policy, rounds: int = SPEED_ROUNDS) -> float | None:
+    """Speed of one run on one thread, on the gaussian cell with two arms; None where it cannot start."""
+    problem = draw_instance(family_from(f"gaussian:memory={MEMORY:g}")[0], 0, 0)
+    if refusal(policy, problem, rounds) is not None:
+        return None
+    seconds = []
+    for _ in range(SPEED_RUNS):
+        begun = time.perf_counter()
+        run_once(problem, policy, np.array([rounds]), 0)
+        seconds.append(time.perf_counter() - begun)
+    return rounds / min(seconds)
+
+
+def speeds(arena: Arena) -> dict[str, float | None]:
+    """Rounds a second by the policies' keys, one after the other on one thread."""
+    return {p.key: rounds_per_second(p, min(SPEED_ROUNDS, arena.scale.horizon)) for p in arena.policies}

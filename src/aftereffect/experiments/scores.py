@@ -1,0 +1,294 @@
+"""Who is better in the arena: ratios to Algorithm 3, ranks, stress won, and where luck was at work.
+
+Everything is computed from the tidy rows that the arena leaves behind: one per policy and run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars
+
+from aftereffect.experiments.arena import KINDS, REFERENCES, Arena, Cell
+from aftereffect.model.curves import Floats
+from aftereffect.simulation.result import mean_interval
+
+FLOOR = 1.0  # of a mean regret in ratios, one reward in the whole run: who moves may earn more than all who hold still
+LEVEL = 0.95
+BOOTSTRAPS = 2000
+
+PAPER = (
+    "action-ucb", "cucb", "d-ucb", "exp3", "history-ucb", "lipschitz-elimination", "lipschitz-ucb", "meta-exp3", "one-arm-ucb",
+    "phased", "sw-ucb", "thompson", "ucb1",
+)  # fmt: skip
+NOT_LEARNING = ("fixed", "round-robin")
+LUCKY = 2.0  # a policy that does not learn, within so many times of the best learner's regret, owes it to the cell
+NEAR = 0.02  # if, besides, it loses less than this a round; else nobody has learned much yet
+ALIKE = 0.02  # two policies whose regrets, run by run, differ by less of their size do the same
+
+Interval = tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Score:
+    """One policy in one cell."""
+
+    mean: float
+    interval: Interval
+    largest: float
+    ratio: float
+    rank: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One policy over the cells that it could start in."""
+
+    policy: str
+    rank: int | None  # none for a policy that missed cells: its mean is over others
+    ratio: float
+    interval: Interval
+    smallest: float
+    where: str
+    cells: int
+    speed: float | None
+
+
+@dataclass(frozen=True)
+class Stress:
+    """In which families a policy of the library's own did better than everyone of the paper, under one kind of stress."""
+
+    kind: str
+    policy: str
+    families: int
+    lower: tuple[str, ...]
+    clearly: tuple[str, ...]  # the paired difference to the best of the paper's excludes zero
+
+
+@dataclass(frozen=True)
+class Luck:
+    """A policy that does not learn and yet does well in a cell."""
+
+    cell: Cell
+    policy: str
+    mean: float
+    rank: int
+    best: str  # of those that learn
+    best_mean: float
+    alike: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Board:
+    """The leaderboard."""
+
+    arena: Arena
+    scores: Mapping[str, Mapping[str, Score]]  # by cell and policy
+    standings: list[Standing]
+    stress: list[Stress]
+    luck: list[Luck]
+
+    @property
+    def refused(self) -> dict[tuple[str, str], list[str]]:
+        """Cells by policy and the reason for which it could not start in them."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for match in self.arena.matches:
+            for policy, reason in match.refused.items():
+                found.setdefault((policy, reason), []).append(match.cell.name)
+        return found
+
+    def frame(self) -> polars.DataFrame:
+        """One row per cell and policy."""
+        return polars.DataFrame(
+            [
+                {
+                    "cell": cell,
+                    "policy": policy,
+                    "regret": s.mean,
+                    "low": s.interval[0] if s.interval else None,
+                    "high": s.interval[1] if s.interval else None,
+                    "largest": s.largest,
+                    "ratio": s.ratio,
+                    "rank": s.rank,
+                }
+                for cell, scores in self.scores.items()
+                for policy, s in scores.items()
+            ],
+            schema_overrides={"low": polars.Float64, "high": polars.Float64},
+        )
+
+
+Samples = dict[str, dict[str, Floats]]
+
+
+def score(arena: Arena, rows: polars.DataFrame, speed: Mapping[str, float | None] | None = None) -> Board:
+    """The leaderboard from the arena's rows."""
+    samples: Samples = {match.cell.name: {} for match in arena.matches}
+    for (cell, policy), part in rows.group_by("cell", "policy", maintain_order=True):
+        samples[str(cell)][str(policy)] = part.sort("instance", "run")["regret"].to_numpy()
+    scores = {cell: _in_cell(regrets) for cell, regrets in samples.items()}
+    return Board(
+        arena=arena,
+        scores=scores,
+        standings=_standings(arena, samples, scores, speed or {}),
+        stress=_stress(arena, samples),
+        luck=_luck(arena, samples, scores),
+    )
+
+
+def floored(mean: Floats | float) -> Floats:
+    """A mean regret as it goes into ratios."""
+    return np.maximum(mean, FLOOR)
+
+
+def _in_cell(regrets: Mapping[str, Floats]) -> dict[str, Score]:
+    means = {policy: float(r.mean()) for policy, r in regrets.items()}
+    reference = min(means[key] for key in REFERENCES)
+    return {
+        policy: Score(
+            mean=means[policy],
+            interval=_interval(r),
+            largest=float(r.max()),
+            ratio=float(floored(reference) / floored(means[policy])),
+            rank=1 + sum(other < means[policy] for other in means.values()),
+        )
+        for policy, r in regrets.items()
+    }
+
+
+def _interval(values: Floats) -> Interval:
+    """Student's, for a mean; none from one value."""
+    found = mean_interval(values[:, None], 1, LEVEL)
+    low, high = float(found.low[0]), float(found.high[0])
+    return (low, high) if math.isfinite(low) else None
+
+
+# Over all cells.
+
+
+def _standings(
+    arena: Arena, samples: Samples, scores: Mapping[str, Mapping[str, Score]], speed: Mapping[str, float | None]
+) -> list[Standing]:
+    drawn = _resampled_means(arena, samples)
+    found = []
+    for policy in (p.key for p in arena.policies):
+        ratios = {cell: here[policy].ratio for cell, here in scores.items() if policy in here}
+        if not ratios:
+            continue
+        where = min(ratios, key=lambda cell: ratios[cell])
+        mean = float(np.exp(np.mean(np.log(list(ratios.values())))))
+        found.append(
+            Standing(
+                policy=policy,
+                rank=None,
+                ratio=mean,
+                interval=_ratio_interval([drawn[cell] for cell in ratios], policy) if arena.scale.runs > 1 else None,
+                smallest=ratios[where],
+                where=where,
+                cells=len(ratios),
+                speed=speed.get(policy),
+            )
+        )
+    return _ranked(found, len(scores))
+
+
+def _ranked(found: list[Standing], cells: int) -> list[Standing]:
+    found.sort(key=lambda s: -s.ratio)
+    everywhere = [s.policy for s in found if s.cells == cells]
+    return [replace(s, rank=everywhere.index(s.policy) + 1) if s.cells == cells else s for s in found]
+
+
+def _resampled_means(arena: Arena, samples: Samples) -> dict[str, dict[str, Floats]]:
+    """Means over resampled runs, by cell and policy.
+
+    The same runs are taken in every cell of a kind and for every policy: they share their random numbers, and cells of one
+    family share their instances too.
+    """
+    found = {}
+    for match in arena.matches:
+        regrets = samples[match.cell.name]
+        count = len(next(iter(regrets.values())))
+        random = np.random.default_rng([int(match.cell.drawn), count])
+        weights = random.multinomial(count, np.full(count, 1 / count), BOOTSTRAPS) / count
+        found[match.cell.name] = {policy: weights @ r for policy, r in regrets.items()}
+    return found
+
+
+def _ratio_interval(cells: Sequence[Mapping[str, Floats]], policy: str) -> Interval:
+    """Percentile interval of the geometric mean ratio."""
+    logs = [
+        np.log(floored(np.minimum.reduce([cell[key] for key in REFERENCES]))) - np.log(floored(cell[policy]))
+        for cell in cells
+    ]
+    low, high = np.exp(np.quantile(np.mean(logs, axis=0), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
+    return float(low), float(high)
+
+
+# Stress.
+
+
+def is_of_paper(policy: str) -> bool:
+    """Is it the paper's own, or one that it compares with?"""
+    return policy.partition(":")[0] in PAPER
+
+
+def is_own(policy: str) -> bool:
+    """Is it this library's, or a user's?"""
+    return policy.partition(":")[0] not in (*PAPER, *NOT_LEARNING)
+
+
+def _stress(arena: Arena, samples: Samples) -> list[Stress]:
+    found = []
+    for kind in KINDS:
+        cells = {m.cell.family: samples[m.cell.name] for m in arena.matches if m.cell.kind == kind}
+        for policy in (p.key for p in arena.policies if cells and is_own(p.key)):
+            lower, clearly = [], []
+            for family, regrets in cells.items():
+                difference = _difference(regrets, policy)
+                if difference is not None and difference.mean() < 0:
+                    lower.append(family)
+                    interval = _interval(difference)
+                    clearly += [family] if interval is not None and interval[1] < 0 else []
+            found.append(Stress(kind, policy, len(cells), tuple(lower), tuple(clearly)))
+    return found
+
+
+def _difference(regrets: Mapping[str, Floats], policy: str) -> Floats | None:
+    """Regret minus that of the best of the paper's, run by run; None if the policy could not start."""
+    if policy not in regrets:
+        return None
+    best = min((r for key, r in regrets.items() if is_of_paper(key)), key=lambda r: float(r.mean()))
+    return regrets[policy] - best
+
+
+# Luck.
+
+
+def _luck(arena: Arena, samples: Samples, scores: Mapping[str, Mapping[str, Score]]) -> list[Luck]:
+    found = []
+    for match in arena.matches:
+        here, regrets = scores[match.cell.name], samples[match.cell.name]
+        steady = [key for key in here if key.partition(":")[0] in NOT_LEARNING]
+        alike = {key: _alike(regrets, key) for key in steady}
+        learners = [key for key in here if key not in steady and not any(key in same for same in alike.values())]
+        best = min(learners, key=lambda key: here[key].mean)
+        for key in steady:
+            s, least = here[key], here[best].mean
+            close = floored(s.mean) <= LUCKY * floored(least) and s.mean <= NEAR * arena.scale.horizon
+            if close or s.rank == 1:
+                found.append(Luck(match.cell, key, s.mean, s.rank, best, least, alike[key]))
+    return found
+
+
+def _alike(regrets: Mapping[str, Floats], policy: str) -> tuple[str, ...]:
+    """Baselines that come down to a policy that does not learn: D-UCB with a small discount takes turns."""
+    mine = regrets[policy]
+    allowed = ALIKE * np.abs(mine).mean()
+    return tuple(
+        key
+        for key, theirs in regrets.items()
+        if is_of_paper(key) and key not in REFERENCES and np.abs(theirs - mine).mean() <= allowed
+    )

@@ -1,0 +1,232 @@
+"""The arena's leaderboard for people: sheets for the terminal, a Markdown page, and a JSON document."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from aftereffect import __version__
+from aftereffect.experiments.arena import KINDS, SPEED_ROUNDS
+from aftereffect.experiments.scores import (
+    BOOTSTRAPS,
+    FLOOR,
+    LUCKY,
+    NEAR,
+    Board,
+    Interval,
+    Luck,
+    Score,
+    Standing,
+    is_of_paper,
+    is_own,
+)
+
+SMOKE = "Smoke version: so few and so short runs show that everything works, not which policy is better."
+NOTHING = "-"
+
+
+class Sheet(NamedTuple):
+    """A table in words; its first column is a name, the others stand to the right."""
+
+    title: str
+    headers: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+
+def overall(board: Board) -> Sheet:
+    """The policies, best first."""
+    headers = ("policy", "rank", "ratio", "95 percent interval", "cells", "smallest ratio", "in", "rounds/s")
+    return Sheet("Leaderboard", headers, [_standing(s, len(board.scores)) for s in board.standings])
+
+
+def _standing(s: Standing, cells: int) -> tuple[str, ...]:
+    return (
+        s.policy,
+        NOTHING if s.rank is None else str(s.rank),
+        f"{s.ratio:.2f}{'' if s.cells == cells else '*'}",
+        NOTHING if s.interval is None else f"{s.interval[0]:.2f} to {s.interval[1]:.2f}",
+        f"{s.cells} of {cells}",
+        f"{s.smallest:.2f}",
+        s.where,
+        NOTHING if s.speed is None else f"{s.speed:,.0f}",
+    )
+
+
+def in_cells(board: Board) -> Iterator[Sheet]:
+    """A sheet for each cell: its policies, best first, then those that could not start."""
+    headers = ("policy", "rank", "regret", "95 percent interval", "largest", "ratio")
+    for match in board.arena.matches:
+        scores = board.scores[match.cell.name]
+        rows = [_score(policy, s) for policy, s in sorted(scores.items(), key=lambda item: item[1].mean)]
+        rows += [(policy, *[NOTHING] * (len(headers) - 1)) for policy in match.refused]
+        told = f", memory told {match.cell.told:g}" if match.cell.told is not None else ""
+        yield Sheet(f"{match.cell.name}: {match.cell.problem}{told}", headers, rows)
+
+
+def _score(policy: str, s: Score) -> tuple[str, ...]:
+    return policy, str(s.rank), _regret(s.mean), _span(s.interval), _regret(s.largest), f"{s.ratio:.2f}"
+
+
+def _regret(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}"
+
+
+def _span(interval: Interval) -> str:
+    return NOTHING if interval is None else f"{_regret(interval[0])} to {_regret(interval[1])}"
+
+
+def under_stress(board: Board) -> Sheet:
+    """For each kind of stress, in how many families each policy of the library's own is below all of the paper's."""
+    headers = ("stress", "policy", "lower regret", "clearly so", "in")
+    rows = [
+        (
+            s.kind,
+            s.policy,
+            f"{len(s.lower)} of {s.families}",
+            str(len(s.clearly)),
+            ", ".join(s.lower) or NOTHING,
+        )
+        for s in board.stress
+    ]
+    return Sheet("Stress: lower regret than every policy of the paper", headers, rows)
+
+
+def remarks(board: Board) -> Iterator[str]:
+    """What a reader of the tables must know besides: who could not start and why, and where luck was at work."""
+    for (policy, reason), cells in board.refused.items():
+        yield f"{policy} cannot start in {', '.join(cells)}: {reason}"
+    if board.arena.stress and not board.stress:
+        yield "no policy besides the paper's and those that do not learn took part: nothing to count under stress"
+    yield from (luck_line(luck, board.arena.scale.horizon) for luck in board.luck)
+
+
+def luck_line(luck: Luck, horizon: int) -> str:
+    """Why a policy that does not learn does well in a cell."""
+    alike = f" (and {', '.join(luck.alike)}, which comes down to it)" if luck.alike else ""
+    return (
+        f"{luck.cell.name}: {luck.policy}{alike} does not learn and is rank {luck.rank} with a regret of {_regret(luck.mean)}; "
+        f"the best that learns, {luck.best}, has {_regret(luck.best_mean)}. {_why(luck, horizon)}"
+    )
+
+
+def _why(luck: Luck, horizon: int) -> str:
+    cell = luck.cell
+    if luck.mean > NEAR * horizon:
+        return f"It loses {luck.mean / horizon:.3f} a round, but within this horizon nobody learns enough to do better."
+    if luck.policy == "fixed":
+        return f"The equal shares that it holds, {1 / cell.arms:.2f} each, happen to lie near the best allocation."
+    if luck.mean < 0:
+        return "Taking turns earns more here than holding any allocation does."
+    if luck.policy == "round-robin" and cell.kind in ("", "memory-low", "memory-high"):
+        met = (1 - cell.memory) / (1 - cell.memory**cell.arms)  # (2) for a share of 1 every K rounds, in the long run
+        return f"Taking turns meets each arm at an impact of {met:.2f}, which happens to lie where the curves are high."
+    return "What it does all the time happens to suit this cell."
+
+
+# The page.
+
+
+def page(board: Board, command: str, commit: str | None) -> str:
+    """The whole leaderboard in Markdown."""
+    return "\n".join(_page(board, command, commit)).rstrip() + "\n"
+
+
+def _page(board: Board, command: str, commit: str | None) -> Iterator[str]:
+    arena = board.arena
+    yield f"# Leaderboard{' under stress' if arena.stress else ''}\n"
+    yield (
+        f"This page is generated: `{command}`, aftereffect {__version__}, commit {commit or 'unknown'}, seed {arena.seed}. "
+        "Do not edit it.\n"
+    )
+    if arena.quick:
+        yield f"**{SMOKE}**\n"
+    yield from _meaning(board)
+    if arena.stress:
+        yield "## Kinds of stress\n"
+        yield from (f"- `{kind}`: {meaning}" for kind, meaning in KINDS.items())
+        yield ""
+    if board.stress:
+        yield from _section(under_stress(board))
+        yield f"Compared with: {', '.join(f'`{p.key}`' for p in arena.policies if is_of_paper(p.key))}.\n"
+    yield from _section(overall(board))
+    yield "`*`: over the cells that it could start in only, and so not ranked.\n"
+    notes = list(remarks(board))
+    if notes:
+        yield "## Luck, and who could not start\n"
+        yield from (f"- {note}" for note in notes)
+        yield ""
+    yield "## Cell by cell\n"
+    for sheet in in_cells(board):
+        yield from _section(sheet, "###")
+
+
+def _meaning(board: Board) -> Iterator[str]:
+    arena = board.arena
+    own = [f"`{p.key}`" for p in arena.policies if is_own(p.key)]
+    yield (
+        f"Every policy runs {arena.scale.runs} times in each of {len(board.scores)} cells, T = {arena.scale.horizon:,}, on "
+        "common random numbers: as many drawn problems with one run on each, or as many runs where the problem is fixed "
+        f"(lending, tent). The library's own policies: {', '.join(own) or 'none took part'}.\n"
+    )
+    yield "- *regret*: mean at T with Student's 95 percent interval; *largest*: that of the worst run."
+    yield (
+        "- *ratio*: regret of `history-ucb`, the better of its two readings in that cell, over the policy's: above one is better "
+        f"than the paper. Mean regrets below {FLOOR:g} count as {FLOOR:g} there (a policy that moves can earn more than every "
+        "fixed allocation: its regret is then negative)."
+    )
+    yield (
+        "- The leaderboard's ratio is the geometric mean over cells; its interval comes from resampling the runs, the same ones "
+        f"in every cell ({BOOTSTRAPS:,} times); *smallest ratio* is that of the policy's worst cell."
+    )
+    yield (
+        f"- *rounds/s*: one run of {min(SPEED_ROUNDS, arena.scale.horizon):,} rounds on one thread, gaussian with two arms, the "
+        "quickest of three, compiling not counted."
+    )
+    yield (
+        f"- *luck*: a policy that does not learn is first, or loses at most {NEAR:g} a round and has at most {LUCKY:g} times the "
+        "regret of the best one that learns."
+    )
+    if arena.stress:
+        yield (
+            "- *clearly so*: the paired difference's 95 percent interval excludes zero. Regret under drift is against the best "
+            "allocation of each moment."
+        )
+    yield ""
+
+
+def _section(sheet: Sheet, mark: str = "##") -> Iterator[str]:
+    yield f"{mark} {sheet.title}\n"
+    yield f"| {' | '.join(sheet.headers)} |"
+    yield "|---" + "|---:" * (len(sheet.headers) - 1) + "|"
+    yield from (f"| {' | '.join(row)} |" for row in sheet.rows)
+    yield ""
+
+
+# JSON.
+
+
+def document(board: Board) -> dict[str, Any]:
+    """The whole leaderboard in plain data."""
+    arena = board.arena
+    return {
+        "quick": arena.quick,
+        "horizon": arena.scale.horizon,
+        "runs": arena.scale.runs,
+        "seed": arena.seed,
+        "policies": [dataclasses.asdict(s) for s in board.standings],
+        "cells": [
+            {
+                "cell": match.cell.name,
+                "problem": match.cell.problem,
+                "memory_told": match.cell.told,
+                "policies": [
+                    {"policy": policy, **dataclasses.asdict(s)} for policy, s in board.scores[match.cell.name].items()
+                ],
+                "refused": match.refused,
+            }
+            for match in arena.matches
+        ],
+        "stress": [dataclasses.asdict(s) for s in board.stress] if arena.stress else None,
+        "luck": [{**dataclasses.asdict(luck), "cell": luck.cell.name} for luck in board.luck],
+    }

@@ -1,0 +1,130 @@
+"""Scores: ratios and means against a hand computation, floors, ranks, stress, luck."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aftereffect.experiments.arena import KINDS, Scale, run_arena
+from aftereffect.experiments.executors import Threads
+from aftereffect.experiments.scores import score
+from aftereffect.policies import base
+from tests.experiments.boards import GAUSSIAN, SCALE, TENT, Own, arena_of, made_up, with_defaults
+
+
+def test_ratios_and_their_mean_by_hand(tmp_path: Path) -> None:
+    arena = arena_of("gaussian-k2-m0.5", "patrol-k2-m0.5", TENT, policies=["round-robin", "fixed"])
+    rows = run_arena(arena, tmp_path, executor=Threads(1))
+    board = score(arena, rows, {"fixed": 7.0})
+    sums: dict[tuple[str, str], float] = {}
+    for row in rows.to_dicts():
+        key = row["cell"], row["policy"]
+        sums[key] = sums.get(key, 0.0) + row["regret"] / SCALE.runs
+    logs: dict[str, list[float]] = {}
+    for (cell, policy), mean in sums.items():
+        reference = min(sums[cell, "history-ucb"], sums[cell, "history-ucb:log=printed"])
+        found = board.scores[cell][policy]
+        assert found.mean == pytest.approx(mean)
+        assert found.ratio == pytest.approx(max(reference, 1.0) / max(mean, 1.0))
+        assert found.rank == 1 + sum(other < mean for (c, _), other in sums.items() if c == cell)
+        assert found.largest >= mean - 1e-9
+        logs.setdefault(policy, []).append(math.log(found.ratio))
+    for standing in board.standings:
+        assert standing.ratio == pytest.approx(math.exp(sum(logs[standing.policy]) / 3))
+        assert standing.smallest == pytest.approx(math.exp(min(logs[standing.policy])))
+        assert board.scores[standing.where][standing.policy].ratio == pytest.approx(standing.smallest)
+        assert standing.cells == 3
+    assert [s.rank for s in board.standings] == [1, 2, 3, 4]
+    assert {s.policy: s.speed for s in board.standings}["fixed"] == 7.0
+    assert board.frame().height == 3 * 4
+
+
+def test_the_interval_of_a_student_mean() -> None:
+    values = [1.0, 2.0, 3.0, 4.0, 10.0]
+    board = made_up(arena_of(TENT), with_defaults(TENT, d_ucb=values))
+    found = board.scores[TENT]["d-ucb"]
+    half = 2.7764451 * np.std(values, ddof=1) / math.sqrt(5)
+    assert found.interval == pytest.approx((4.0 - half, 4.0 + half))
+    assert found.largest == 10.0
+
+
+def test_regrets_below_one_count_as_one_in_ratios() -> None:
+    board = made_up(arena_of(TENT), with_defaults(TENT, round_robin=-50.0, d_ucb=0.01))
+    scores = board.scores[TENT]
+    assert scores["round-robin"].ratio == scores["d-ucb"].ratio == 100.0
+    assert (scores["round-robin"].rank, scores["d-ucb"].rank) == (1, 2)  # ranks go by the regret itself
+    assert scores["round-robin"].mean == -50.0
+
+
+def test_the_better_reading_is_chosen_in_each_cell() -> None:
+    regrets = with_defaults(TENT) | with_defaults(GAUSSIAN, **{"history-ucb": 300.0})
+    board = made_up(arena_of(TENT, GAUSSIAN), regrets)
+    assert board.scores[TENT]["d-ucb"].ratio == pytest.approx(100 / 600)
+    assert board.scores[GAUSSIAN]["d-ucb"].ratio == pytest.approx(120 / 600)
+
+
+def test_a_policy_that_misses_cells_has_a_mean_over_the_others_and_no_rank() -> None:
+    arena = arena_of(TENT, GAUSSIAN, policies=["round-robin", "fixed:allocation=[0.2,0.8]"])
+    absent = "fixed:allocation=[0.2,0.8]"
+    regrets = {
+        key: value for key, value in (with_defaults(TENT) | with_defaults(GAUSSIAN)).items() if key[1] != "d-ucb"
+    }
+    board = made_up(arena, {**regrets, (TENT, absent): 10.0})
+    first = board.standings[0]
+    assert (first.policy, first.rank, first.cells) == (absent, None, 1)
+    assert first.ratio == pytest.approx(10.0)
+    assert [s.rank for s in board.standings[1:]] == [1, 2, 3]
+    assert [(policy, cells) for (policy, _), cells in board.refused.items()] == [(absent, [GAUSSIAN])]
+
+
+def test_resampling_gives_an_interval_that_narrows_with_the_runs() -> None:
+    random = np.random.default_rng(1)
+    widths = []
+    for runs in (10, 160):
+        arena = arena_of(GAUSSIAN, scale=Scale(1000, runs))
+        board = made_up(arena, with_defaults(GAUSSIAN, d_ucb=random.uniform(5, 15, runs).tolist()))
+        standing = next(s for s in board.standings if s.policy == "d-ucb")
+        assert standing.interval is not None
+        assert standing.interval[0] < standing.ratio < standing.interval[1]
+        assert standing.interval[0] < 10.0 < standing.interval[1]
+        widths.append(standing.interval[1] - standing.interval[0])
+    assert 2 < widths[0] / widths[1] < 8  # a quarter, as the root of 16
+
+
+def test_one_run_has_no_interval() -> None:
+    board = made_up(arena_of(TENT, scale=Scale(1000, 1)), with_defaults(TENT))
+    assert board.standings[0].interval is None
+    assert board.scores[TENT]["d-ucb"].interval is None
+
+
+def test_stress_counts_families_below_every_policy_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(base._REGISTRY, "own", Own)
+    names = [f"drift-{family}" for family in ("gaussian", "patrol", "loan")]
+    arena = arena_of(*names, policies=["round-robin", "d-ucb", "own"])
+    regrets = {
+        **with_defaults(names[0], own=90.0),  # below all, in every run
+        **with_defaults(names[1], own=[0.0, 0.0, 0.0, 0.0, 480.0]),  # below all, but by luck
+        **with_defaults(names[2], own=110.0, round_robin=1.0),  # below all but one
+    }
+    found = made_up(arena, regrets).stress
+    assert [(s.kind, s.policy, s.families, s.lower, s.clearly) for s in found] == [
+        ("drift", "own", 3, ("gaussian", "patrol"), ("gaussian",))
+    ]
+    regrets |= with_defaults(names[0], own=90.0, round_robin=1.0)  # not the paper's: a yardstick, no baseline
+    assert made_up(arena, regrets).stress[0].lower == ("gaussian", "patrol")
+    assert set(KINDS) >= {s.kind for s in found}
+
+
+def test_luck_is_told_from_learning() -> None:
+    arena = arena_of(GAUSSIAN)
+    lucky = made_up(arena, with_defaults(GAUSSIAN, round_robin=15.0, d_ucb=15.1, **{"history-ucb": 14.0})).luck
+    assert [(entry.policy, entry.rank, entry.best, entry.alike) for entry in lucky] == [
+        ("round-robin", 2, "history-ucb", ("d-ucb",))
+    ]
+    far = with_defaults(GAUSSIAN, round_robin=19.0, d_ucb=5.0)  # three times the best
+    assert made_up(arena, far).luck == []
+    poor = with_defaults(GAUSSIAN, round_robin=90.0, d_ucb=95.0)  # first, since nobody has learned yet
+    assert [entry.rank for entry in made_up(arena, poor).luck] == [1]

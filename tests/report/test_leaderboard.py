@@ -1,0 +1,84 @@
+"""The leaderboard's page and document."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from aftereffect.experiments.scores import Board
+from aftereffect.policies import base
+from aftereffect.report.leaderboard import SMOKE, document, in_cells, luck_line, overall, page, under_stress
+from tests.experiments.boards import GAUSSIAN, SCALE, TENT, Own, arena_of, made_up, with_defaults
+
+ABSENT = "fixed:allocation=[0.2,0.8]"
+
+
+@pytest.fixture
+def board() -> Board:
+    arena = arena_of(TENT, GAUSSIAN, policies=["round-robin", "d-ucb", ABSENT])
+    regrets = with_defaults(TENT) | with_defaults(GAUSSIAN, round_robin=15.0, d_ucb=15.1, **{"history-ucb": 14.0})
+    return made_up(arena, {**regrets, (TENT, ABSENT): 250.0})
+
+
+def test_a_policy_that_could_not_start_has_a_dash_and_a_reason(board: Board) -> None:
+    sheets = list(in_cells(board))
+    assert sheets[1].rows[-1] == (ABSENT, "-", "-", "-", "-", "-")
+    text = page(board, "aftereffect arena", None)
+    assert f"{ABSENT} cannot start in {GAUSSIAN}: fixed: allocation needs 4 shares, got 2" in text
+    row = next(row for row in overall(board).rows if row[0] == ABSENT)
+    assert (row[1], row[2], row[4]) == ("-", "0.40*", "1 of 2")
+
+
+def test_the_page_says_where_it_comes_from_and_what_it_means(board: Board) -> None:
+    text = page(board, "aftereffect arena --seed 5", "abc")
+    for words in ("generated", "`aftereffect arena --seed 5`", "aftereffect 0.", "commit abc", "seed 0", "count as 1"):
+        assert words in text
+    assert SMOKE not in text  # this scale is not the smoke version's
+    assert "```" not in text  # the docs' tests would run it
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        assert len({line.count("|") for line in table.splitlines()}) == 1
+
+
+def test_the_lucky_are_named_with_the_reason(board: Board) -> None:
+    assert luck_line(board.luck[0], SCALE.horizon) == (
+        "gaussian-k4-m0.5: round-robin (and d-ucb, which comes down to it) does not learn and is rank 2 with a regret of 15.0; "
+        "the best that learns, history-ucb, has 14.0. Taking turns meets each arm at an impact of 0.53, which happens to lie "
+        "where the curves are high."
+    )
+
+
+@pytest.mark.parametrize(
+    ("cell", "regrets", "words"),
+    [
+        ("gaussian-k2-m0.5", {"fixed": 1.5}, "equal shares that it holds, 0.50 each"),
+        ("gaussian-k2-m0.5", {"round-robin": 90.0}, "loses 0.090 a round, but within this horizon nobody learns"),
+        ("monotone-gaussian", {"round-robin": -9.0}, "more here than holding any allocation"),
+        ("monotone-gaussian", {"round-robin": 9.0}, "happens to suit this cell"),
+    ],
+)
+def test_other_kinds_of_luck(cell: str, regrets: dict[str, float], words: str) -> None:
+    arena = arena_of(cell, policies=["round-robin", "d-ucb", "fixed"])
+    found = made_up(arena, with_defaults(cell, **{"fixed": 400.0, **regrets})).luck
+    assert [words in luck_line(entry, SCALE.horizon) for entry in found] == [True]
+
+
+def test_stress_is_counted_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(base._REGISTRY, "own", Own)
+    board = made_up(
+        arena_of("drift-loan", policies=["own", "d-ucb", "round-robin"]), with_defaults("drift-loan", own=5.0)
+    )
+    assert under_stress(board).rows == [("drift", "own", "1 of 1", "1", "loan")]
+    text = page(board, "aftereffect arena --stress", None)
+    assert "| drift | own | 1 of 1 | 1 | loan |" in text
+    assert "Compared with: `d-ucb`, `history-ucb`, `history-ucb:log=printed`." in text
+
+
+def test_the_document_is_plain_data(board: Board) -> None:
+    found = json.loads(json.dumps(document(board), allow_nan=False))
+    assert [p["policy"] for p in found["policies"]] == [s.policy for s in board.standings]
+    assert [c["cell"] for c in found["cells"]] == [TENT, GAUSSIAN]
+    assert list(found["cells"][1]["refused"]) == [ABSENT]
+    assert found["luck"][0]["cell"] == GAUSSIAN
+    assert found["stress"] is None
