@@ -110,6 +110,7 @@ OTHER_VALUES: dict[str, list[Any]] = {
     "allocation": [(0.25, 0.75), (1 / 3, 2 / 3), (1.0,)],
     "approach": [0, 12],
     "clip": [False],
+    "delta": [0.01],
     "deploy": ["distribution"],
     "discount": [0.5, 0.123456789012345],
     "estimation": [0.35],

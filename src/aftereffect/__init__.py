@@ -24,7 +24,7 @@ _HOMES = {
     "aftereffect.oracle.levels": ("best_levels",),
     "aftereffect.oracle.best_fixed": ("BestFixed", "best_fixed"),
     "aftereffect.theory.dynamic": ("dynamic_optimum", "dynamic_upper_bound"),
-    "aftereffect.policies": ("CurveThompson", "FairThompson",
+    "aftereffect.policies": ("KLUCB", "CurveThompson", "FairThompson",
         "CUCB", "DUCB", "SWUCB", "UCB1", "ActionUCB", "Exp3", "Fixed", "HistoryUCB", "LipschitzElimination",
         "LipschitzUCB", "MetaExp3", "OneArmUCB", "Phased", "RoundRobin", "Thompson", "policy", "recommended",
     ),
@@ -43,6 +43,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "CUCB",
     "DUCB",
+    "KLUCB",
     "SWUCB",
     "UCB1",
     "ActionUCB",
@@ -158,6 +159,7 @@ if TYPE_CHECKING:
     from aftereffect.policies import (
         CUCB,
         DUCB,
+        KLUCB,
         SWUCB,
         UCB1,
         ActionUCB,

@@ -200,6 +200,13 @@ def cucb(levels: int | None = None, clip: bool = True) -> Callable[[Case], GridT
     return build
 
 
+def kl_ucb(memory: float, levels: int, lipschitz: float = 1.0, delta: float = 0.05) -> Callable[[Case], Twin]:
+    def build(case: Case) -> Twin:
+        return twins.KLUCB(case.arms, levels, case.options(levels), memory, lipschitz, delta)
+
+    return build
+
+
 def history_ucb(
     memory: float, estimation: float = 0.2, printed: bool = False, scale: float = 3.0, levels: int | None = None
 ) -> Callable[[Case], GridTwin]:
@@ -350,6 +357,25 @@ PHASED = [
     Case(ae.Phased(ae.MetaExp3(levels=6, rate=0.2), 0.4, 0.5), phased(meta_exp3(6, 0.2), 0.4, 0.5, 6)),
 ]  # fmt: skip
 
+KL = [
+    Case(ae.KLUCB(memory=0.5), kl_ucb(0.5, 10), arms=2, zero=True),
+    Case(ae.KLUCB(memory=0.4, levels=12), kl_ucb(0.4, 12), zero=True, rounds=6000),
+    Case(ae.KLUCB(memory=0.0, levels=6, lipschitz=0.3), kl_ucb(0.0, 6, 0.3), arms=4, zero=True, feedback="one"),
+    Case(ae.KLUCB(memory=0.2, levels=9, lipschitz=4.0), kl_ucb(0.2, 9, 4.0), zero=True, feedback="split"),
+    Case(
+        ae.KLUCB(memory=0.3, levels=8, delta=0.9),
+        kl_ucb(0.3, 8, delta=0.9),
+        zero=True,
+        continuous=True,
+        trials=True,
+        overrides=0.1,
+    ),
+    Case(
+        ae.KLUCB(memory=0.6, levels=10), kl_ucb(0.6, 10), zero=True, floors=[0.2, 0.0, 0.15], caps=[0.7, 0.4, 1.0]
+    ),
+    Case(ae.KLUCB(memory=0.5), kl_ucb(0.5, 10), arms=1, zero=True, rounds=300),
+]  # fmt: skip
+
 
 @pytest.mark.parametrize("case", BASE_ARMS + EXP3 + NAIVE, ids=name)
 def test_policy_chooses_exactly_what_its_twin_chooses(case: Case) -> None:
@@ -373,12 +399,21 @@ def test_policy_in_phases_follows_its_twin(case: Case) -> None:
         assert inner.judged > 50  # whole phases after the sweep
 
 
+@pytest.mark.parametrize("case", KL, ids=name)
+def test_allocation_held_has_the_largest_sum_of_bounds(case: Case) -> None:
+    twin = run(case)
+    assert isinstance(twin, twins.KLUCB)
+    assert case.arms == 1 or twin.judged > 40  # epochs in which allocations differed
+    assert twin.epochs < case.rounds / 5
+
+
 SIMULATED = [
     Case(ae.DUCB(), d_ucb(), rounds=5000),
     Case(ae.Thompson(), thompson, rounds=5000),
     Case(ae.MetaExp3(levels=7), meta_exp3(7), rounds=5000, feedback="one"),
     Case(ae.ActionUCB(levels=7), action_ucb(7), rounds=5000, feedback="split"),
     Case(ae.HistoryUCB(memory=0.4), history_ucb(0.4), rounds=5000),
+    Case(ae.KLUCB(levels=7), kl_ucb(0.4, 7), rounds=5000, zero=True),
 ]
 
 
@@ -406,7 +441,7 @@ def test_elimination_drops_what_its_twin_drops(levels: int, feedback: Feedback, 
 
 
 def test_every_policy_has_a_twin() -> None:
-    tested = {case.policy.name for case in BASE_ARMS + EXP3 + NAIVE + ORACLE + PHASED}
+    tested = {case.policy.name for case in BASE_ARMS + EXP3 + NAIVE + ORACLE + KL + PHASED}
     assert {n for n, cls in registry().items() if cls.__module__.startswith("aftereffect.")} <= tested
 
 
@@ -424,6 +459,8 @@ def test_a_twin_with_another_rule_is_told_apart() -> None:
         Case(ae.Exp3(rate=0.1), exp3(0.11)),
         Case(ae.HistoryUCB(memory=0.4, levels=6), history_ucb(0.4, scale=2.9, levels=6)),
         Case(ae.CUCB(levels=8, clip=False), cucb(8, clip=True)),
+        Case(ae.KLUCB(memory=0.4, levels=8), kl_ucb(0.4, 8, delta=0.051), zero=True),
+        Case(ae.KLUCB(memory=0.4, levels=8), kl_ucb(0.4, 8, lipschitz=1.01), zero=True),
     ]
     for case in wrong:
         with pytest.raises(AssertionError):

@@ -474,6 +474,104 @@ class CUCB(GridTwin):
         return result
 
 
+# KL bounds, held in epochs.
+
+
+def kl(a: float, b: float) -> float:
+    """Kullback-Leibler divergence of Bernoulli(a) from Bernoulli(b), with 0 ln 0 = 0."""
+    total = 0.0
+    for x, y in ((a, b), (1 - a, 1 - b)):
+        if x > 0:
+            total += x * math.log(x / y) if y > 0 else math.inf
+    return total
+
+
+def kl_bound(mean: float, budget: float) -> float:
+    """The largest q with kl(mean, q) <= budget, by bisection."""
+    low, high = mean, 1.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        if kl(mean, middle) <= budget:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+class KLUCB(Twin):
+    """Bounds from every window of levels, Lipschitz between levels; a choice is held until a count has grown enough."""
+
+    def __init__(
+        self,
+        arms: int,
+        levels: int,
+        options: list[tuple[int, ...]],
+        memory: float,
+        lipschitz: float,
+        delta: float,
+        growth: float = 1.2,
+        patience: float = 4.0,
+    ) -> None:
+        self.arms, self.levels, self.options, self.memory = arms, levels, options, memory
+        self.lipschitz, self.delta, self.growth = lipschitz, delta, growth
+        self.least = math.ceil(patience / (1 - memory))
+        self.cells = [[(0.0, 0.0)] * (levels + 1) for _ in range(arms)]  # observations, their summed reward
+        self.at_choice = self.cells
+        self.shares, self.drift = [0.0] * arms, [1.0] * arms
+        self.held: list[float] | None = None
+        self.epochs, self.judged = 0, 0
+
+    def pooled(self, k: int, j: int, width: int, chance: float) -> float:
+        n, total, farthest = 0.0, 0.0, 0.0
+        for i in range(max(0, j - width), min(self.levels, j + width) + 1):
+            allowed = self.lipschitz * abs(i - j) / self.levels
+            farthest = max(farthest, allowed)
+            n += self.cells[k][i][0]
+            total += self.cells[k][i][1] + self.cells[k][i][0] * allowed
+        if n == 0:
+            return 1.0
+        mean = min(1.0, total / n / (1 + farthest))
+        return (1 + farthest) * kl_bound(mean, math.log(math.sqrt(1 + math.pi * n) / chance) / n)
+
+    def bounds(self, k: int) -> list[float]:
+        found = []
+        for j in range(self.levels + 1):
+            widths = [0] + [2**i for i in range(30) if 2**i <= self.levels]
+            each = self.delta / (self.arms * (self.levels + 1))
+            found.append(min([1.0] + [self.pooled(k, j, w, each / 2 ** (i + 1)) for i, w in enumerate(widths)]))
+        steps = range(self.levels + 1)
+        return [min(found[i] + self.lipschitz * abs(i - j) / self.levels for i in steps) for j in steps]
+
+    def judge(self, p: list[float]) -> None:
+        if self.held is not None and not self.grown():
+            assert p == self.held
+            return
+        bounds = [self.bounds(k) for k in range(self.arms)]
+        worth = {o: sum(j / self.levels * bounds[k][j] for k, j in enumerate(o)) for o in self.options}
+        chosen = tuple(round(share * self.levels) for share in p)
+        assert p == [level / self.levels for level in chosen]
+        best = max(worth.values())
+        assert worth[chosen] >= best - TOLERANCE
+        self.judged += min(worth.values()) < best - TOLERANCE
+        self.held, self.at_choice, self.epochs = p, [list(row) for row in self.cells], self.epochs + 1
+
+    def grown(self) -> bool:
+        for row, row_then in zip(self.cells, self.at_choice, strict=True):
+            for (now, _), (then, _) in zip(row, row_then, strict=True):
+                if now > then and now >= max(self.growth * then, then + self.least):
+                    return True
+        return False
+
+    def tell(self, p: Sequence[float], seen: Sequence[float], reward: Sequence[float]) -> None:
+        for k, share in enumerate(p):
+            self.drift[k] = self.memory * min(1.0, self.drift[k] + abs(share - self.shares[k]))
+            self.shares[k] = share
+            j = min(range(self.levels + 1), key=lambda level: abs(level / self.levels - share))
+            if seen[k] and self.drift[k] + abs(share - j / self.levels) <= (0.5 + 1e-9) / self.levels:
+                n, total = self.cells[k][j]
+                self.cells[k][j] = (n + seen[k], total + seen[k] * reward[k])
+
+
 # Phases.
 
 

@@ -7,6 +7,7 @@ from aftereffect.policies.curve_thompson import CurveThompson
 from aftereffect.policies.d_ucb import DUCB
 from aftereffect.policies.exp3 import Exp3, MetaExp3
 from aftereffect.policies.fair_thompson import FairThompson
+from aftereffect.policies.kl_ucb import KLUCB
 from aftereffect.policies.lipschitz import LipschitzElimination, LipschitzUCB
 from aftereffect.policies.phased import HistoryUCB, Phased
 from aftereffect.policies.recommend import recommended
@@ -18,6 +19,7 @@ from aftereffect.policies.ucb1 import UCB1
 __all__ = [
     "CUCB",
     "DUCB",
+    "KLUCB",
     "SWUCB",
     "UCB1",
     "ActionUCB",

@@ -23,6 +23,7 @@ _LOOKS = {
     "exp3": Look("#009E73", "D"),
     "meta-exp3": Look("#CC79A7", "P"),
     "cucb": Look("#000000", "X"),
+    "kl-ucb": Look("#117733", "d"),
     "ucb1": Look("#8C6D1F", "<"),
     "thompson": Look("#7A4FA3", ">"),
     "lipschitz-ucb": Look("#5F6B6D", "p"),

@@ -53,6 +53,15 @@ def cucb_levels(horizon: float, arms: int, zero: bool = False, resolution: float
     return _at_least(resolution * (arms * _ratio(horizon)) ** (1 / 4), arms, zero)
 
 
+def kl_levels(horizon: float, arms: int) -> int:
+    """N = 1/eps for `kl-ucb`: (K T / (2 ln T))^(1/3), which balances learning and rounding, to the nearest ten.
+
+    >>> kl_levels(100_000, arms=2)
+    20
+    """
+    return 10 * max(1, round(math.cbrt(0.5 * arms * _ratio(horizon)) / 10))
+
+
 @dataclass(frozen=True)
 class Phases:
     """How Algorithm 2 cuts time: `approach` rounds to settle, then `estimation` rounds that count, `length` in all."""
