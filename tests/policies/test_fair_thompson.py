@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
-from aftereffect.policies.curve_thompson import VALUE
+from aftereffect.policies.curve_fit import COUNT, DRAWN, VALUE
 
 
 @pytest.mark.parametrize("name", ["lending", "patrol", "loan"])
@@ -31,7 +31,7 @@ def test_every_decision_is_the_best_within_a_band():
         p = agent.ask()
         state = agent.state
         if agent.explain()["held_until_round"] == t + 5:  # decided in this round
-            value, measure = state.curves.cells[VALUE], state.measures[VALUE]
+            value, measure = state.curves.cells[VALUE], state.measures[DRAWN]
             fair = [levels for levels in grid if np.ptp(measure[rows, levels]) <= state.tolerance[1] + 1e-12]
             best = max(value[rows, levels].sum() for levels in fair)
             chosen = np.rint(p * 12).astype(int)
@@ -58,11 +58,11 @@ def test_measures_are_booked_at_the_impact_and_learned():
         agent.tell(np.where(seen > 0, reward, np.nan), allocation=allocation, measures=measured)
     agent.ask()
     state = agent.state
-    visited = state.measures[0] > 100
+    visited = state.booked[COUNT] > 100
     x = np.linspace(0, 1, state.measures.shape[2])
     for k, curve in enumerate((x, 0.4 * x)):
         assert visited[k].any()
-        assert np.abs(state.measures[VALUE, k] - curve)[visited[k]].max() < 0.03
+        assert np.abs(state.measures[DRAWN, k] - curve)[visited[k]].max() < 0.03
 
 
 def test_a_tolerance_out_of_reach_is_widened_and_said():

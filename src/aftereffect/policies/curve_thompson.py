@@ -1,4 +1,4 @@
-"""Thompson sampling over whole response curves, for a known memory.
+"""Thompson sampling over whole response curves, at the impact that the past has made.
 
 With the memory known, so is each arm's impact f_k(t): every observation, also one made while the impact still moves, is a
 sample of r_k at f_k(t). Per arm the curve r_k has a smooth Gaussian field as its prior (`smooth_field`); how steep and how
@@ -7,6 +7,10 @@ allocation that is best for the drawn curves is held for a few rounds. Two thing
 deviations are shrunk (`temperature`), for a full posterior sample of a whole curve explores more than one decision needs.
 And a share `exploration`/t of the decisions draws at full size from a field of steep curves instead, so that a belief in
 smooth or flat curves, formed where the policy happened to look, cannot keep it from looking elsewhere.
+
+Where the memory is unknown, several are followed at once (`impact_tracks`) and one is drawn by its evidence. Where
+activations drive the impact, holding a split lets chance move it; giving everything to one arm at a time, in turns that add
+up to the split, does not. Both are priced for the same drawn curves and the better is played.
 
 Nothing here uses the horizon. There is no regret bound for this policy: it is judged by measurement.
 """
@@ -21,189 +25,211 @@ import numpy as np
 
 from aftereffect._compile import helper, kernel
 from aftereffect._random import Words, uniform
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, MissingParameter
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import (
     Grid,
     Policy,
     Setting,
+    check_choice,
     check_memory,
     check_positive,
     check_whole,
-    need_memory,
     register,
 )
-from aftereffect.policies.grid import deploy_levels, level_of, make_grid
+from aftereffect.policies.curve_fit import (
+    BEND,
+    COUNT,
+    DRAWN,
+    EVIDENCE,
+    ROOM,
+    STEEPNESS,
+    VALUE,
+    draw_by_evidence,
+    draw_curves,
+    fields_tried,
+    fitted,
+    fresh_cells,
+    renew_noise,
+    weigh_fields,
+)
+from aftereffect.policies.grid import deploy_levels, make_grid
+from aftereffect.policies.impact_tracks import EVIDENCE as TRACK_EVIDENCE
+from aftereffect.policies.impact_tracks import (
+    MEMORY,
+    REALISED,
+    book_all,
+    candidate_tracks,
+    contradiction,
+    estimated_memory,
+    follow,
+    known_tracks,
+    weigh_tracks,
+)
 from aftereffect.policies.rules import register_rule
-from aftereffect.policies.smooth_field import colour, factorise, posterior, prior_bands, refresh_white, variances
 
-LEVELS = 400  # a kink missed by half a level of slope one costs 1/800 a round: less than is learned in 1e5 rounds
+LEVELS = 200  # half a percent; twice as many gained nothing measurable in 1e5 rounds and cost twice the time
 MOST_LEVELS = 2000  # precisions grow with the cube of the levels; beyond this the factorisation runs out of digits
-CENTRE, SPREAD = 0.5, 0.5  # before any data a curve lies around one half, give or take one half
-STEEPNESS_TRIED = (0.3, 1.0)  # typical slopes of curves from [0, 1] to [0, 1]: gentle, and all of the range
-BENDS_TRIED = (0.03, 0.1, 0.3, 1.0, 3.0)  # over which distance slopes change: from kinks to straight lines
-STEEP = (1.0, 0.1)  # the exploring field: as wide as curves on [0, 1] get, without excluding bumps
-LEAST_NOISE = 1e-4  # rewards that were all alike so far still vary a little
-OWN_NOISE_FROM = 20.0  # observations from which a node's own spread is trusted against the fitted curve's
-MOST_WEIGHT = 1e8  # no mean is known better than to 1e-4: the curve between two nodes is not
 HOLD, HOLD_GROWTH = 5.0, 3e-4  # rounds an allocation is held, and the share of the past it grows to: bounds the cost
-REVIEW = 0.1  # growth of t after which smoothness and noise are learned anew
-KEPT = 0.9  # share of the drawn deviation kept from one decision to the next: fewer changes, the same spread
+REVIEW = 0.1  # growth of t after which smoothness, noise and memory are learned anew
+KEPT = 0.9  # share of the drawn deviation kept to the next decision: fewer changes; exploring draws afresh
+UNKNOWN_BOUND = 0.95  # of a memory about which nothing is known: a half-life of 13 rounds
 
-COUNT, SUM, NOISE, WHITE, VALUE = 0, 1, 2, 3, 4  # rows of `cells`
-HOLD_UNTIL, REVIEW_AT, FIELD, EXPLORING = 0, 1, 2, 3  # entries of `codes`
-MEMORY, TEMPERATURE, EXPLORATION, WEIGHT = 0, 1, 2, 3  # entries of `settings`; the last is the impact's Z, which moves
-STEEPNESS, BEND, PRIOR, EVIDENCE = 0, 1, 2, 3  # columns of `fields`
-OBSERVED, PULL, CURVE, BANDS = 0, 1, 2, 3  # rows of `work` behind the oracle's; bands take three
+HOLD_UNTIL, REVIEW_AT, FIELD, EXPLORING, TRACK, LEARNS_MEMORY, MAY_TAKE_TURNS, TAKES_TURNS = range(8)  # of `codes`
+TEMPERATURE, EXPLORATION = 0, 1  # entries of `settings`
 
 
 class CurveThompsonState(NamedTuple):
     rng: Words
-    codes: Ints  # hold until, review at, field in use, exploring or not
-    settings: Floats  # memory, temperature, exploration, weight of the past
-    fields: Floats  # (fields, 4): steepness, bend, the prior's half log determinant, log evidence; the first is STEEP
+    codes: Ints  # hold until, review at, field and track in use, what it may do and does
+    settings: Floats  # temperature, exploration
+    fields: Floats  # see curve_fit
+    tracks: Floats  # see impact_tracks
+    impact: Floats  # (tracks, arms)
+    banks: Floats  # (tracks, 2, arms, N + 1): what each track has booked
+    cells: Floats  # (4, arms, N + 1), see curve_fit; the last row is what an arm's share is worth under the drawn curve
     bounds: Ints
-    levels: Ints
-    impact: Floats
-    cells: Floats  # (5, arms, N + 1): observations, reward sums, noise variance, white noise, share times drawn curve
-    work: Floats  # (arms + 6, N + 1)
-
-
-@helper
-def read_observations(count: Floats, total: Floats, noise: Floats, weight: Floats, pull: Floats) -> None:
-    """A node's observations as the field takes them: precision, and precision times the mean's distance from the centre."""
-    for i in range(count.shape[0]):
-        n = count[i]
-        weight[i] = min(n / noise[i], MOST_WEIGHT)
-        pull[i] = weight[i] * (total[i] / n - CENTRE) if n > 0.0 else 0.0
-
-
-@helper
-def fit_arm(cells: Floats, k: int, fields: Floats, field: int, room: Floats) -> float:
-    """Arm k's posterior under a field: mean into room[CURVE], precision into the bands; gives twice its evidence."""
-    read_observations(cells[COUNT, k], cells[SUM, k], cells[NOISE, k], room[OBSERVED], room[PULL])
-    steepness, bend = fields[field, STEEPNESS], fields[field, BEND]
-    return float(posterior(steepness, bend, SPREAD, room[OBSERVED], room[PULL], room[BANDS:], room[CURVE]))
-
-
-@kernel
-def weigh_fields(cells: Floats, fields: Floats, room: Floats) -> None:
-    """Log evidence of every field, summed over the arms."""
-    arms = cells.shape[1]
-    for j in range(fields.shape[0]):
-        evidence = arms * fields[j, PRIOR]
-        for k in range(arms):
-            evidence += 0.5 * fit_arm(cells, k, fields, j, room)
-        fields[j, EVIDENCE] = evidence
-
-
-@kernel
-def draw_field(fields: Floats, rng: Words) -> int:
-    """A field drawn in proportion to its evidence."""
-    top, total = -math.inf, 0.0
-    for j in range(fields.shape[0]):
-        top = max(top, fields[j, EVIDENCE])
-    for j in range(fields.shape[0]):
-        total += math.exp(fields[j, EVIDENCE] - top)
-    mark = uniform(rng) * total
-    for j in range(fields.shape[0]):
-        mark -= math.exp(fields[j, EVIDENCE] - top)
-        if mark < 0.0:
-            return j
-    return 0
-
-
-@kernel
-def renew_noise(cells: Floats, fields: Floats, field: int, room: Floats) -> None:
-    """Variance of one observation at every node: m (1 - m), with m one standard deviation nearer to one half.
-
-    The guard keeps a few early rewards of one kind from passing for certainty; so does the node's own spread, once known.
-    """
-    for k in range(cells.shape[1]):
-        fit_arm(cells, k, fields, field, room)
-        curve, variance = room[CURVE], room[PULL]
-        variances(room[BANDS:], variance)
-        count, total, noise = cells[COUNT, k], cells[SUM, k], cells[NOISE, k]
-        for i in range(count.shape[0]):
-            off = max(0.0, min(0.5, abs(curve[i])) - math.sqrt(variance[i]))
-            spread = 0.25 - off * off
-            if count[i] >= OWN_NOISE_FROM:
-                mean = (total[i] + 1.0) / (count[i] + 2.0)
-                spread = max(spread, mean * (1.0 - mean))
-            noise[i] = max(spread, LEAST_NOISE)
-
-
-@kernel
-def draw_curves(cells: Floats, fields: Floats, field: int, size: float, room: Floats, rng: Words) -> None:
-    """Share times a drawn curve for every cell; deviations from the mean are `size` times a posterior sample's."""
-    steps = cells.shape[2] - 1
-    for k in range(cells.shape[1]):
-        fit_arm(cells, k, fields, field, room)
-        curve, noise, white, value = room[CURVE], room[PULL], cells[WHITE, k], cells[VALUE, k]
-        refresh_white(rng, KEPT, white)
-        colour(room[BANDS:], white, noise)
-        for i in range(steps + 1):
-            drawn = CENTRE + curve[i] + size * noise[i]
-            value[i] = (i / steps) * min(1.0, max(0.0, drawn))  # rewards lie in [0, 1], so curves do
+    levels: Ints  # as last chosen
+    trial: Ints  # as taking turns would have it
+    credit: Floats  # what each arm still has to get of its turns
+    work: Floats  # (arms + ROOM + 1, N + 1)
 
 
 @helper
 def review(state: CurveThompsonState, t: int) -> bool:
-    """Learn smoothness and noise anew, if it is time to; tells whether it was."""
-    codes, fields, cells = state.codes, state.fields, state.cells
+    """Learn smoothness, noise and memory anew, if it is time to; tells whether it was."""
+    codes, fields, cells, tracks, banks = state.codes, state.fields, state.cells, state.tracks, state.banks
     if t < codes[REVIEW_AT]:
         return False
-    room = state.work[cells.shape[1] :]
-    weigh_fields(cells, fields, room)
-    codes[FIELD] = draw_field(fields, state.rng)
-    renew_noise(cells, fields, codes[FIELD], room)
+    arms = cells.shape[1]
+    room, same = state.work[arms : arms + ROOM], state.work[arms + ROOM]
+    track = codes[TRACK]
+    weigh_fields(banks[track], cells, fields, t, room)
+    codes[FIELD] = draw_by_evidence(fields[:, EVIDENCE], state.rng)
+    weigh_tracks(banks, tracks, track, cells, fields, codes[FIELD], t, room, same)
+    if codes[LEARNS_MEMORY] == 1:
+        codes[TRACK] = draw_by_evidence(tracks[:, TRACK_EVIDENCE], state.rng)
+    renew_noise(banks[codes[TRACK]], cells, fields, codes[FIELD], room)
     codes[REVIEW_AT] = t + 1 + int(REVIEW * t)
     return True
 
 
 @helper
 def draw(state: CurveThompsonState, t: int) -> None:
-    """Draw curves for a decision in round t, into cells[VALUE], and say how long it is held."""
-    codes, settings = state.codes, state.settings
+    """Draw curves for a decision in round t, and say how long it is held."""
+    codes, settings, cells = state.codes, state.settings, state.cells
+    arms = cells.shape[1]
+    room, booked = state.work[arms : arms + ROOM], state.banks[codes[TRACK]]
     exploring = uniform(state.rng) * t < settings[EXPLORATION]
     codes[EXPLORING] = 1 if exploring else 0
-    field, size = (0, 1.0) if exploring else (codes[FIELD], settings[TEMPERATURE])
-    draw_curves(state.cells, state.fields, field, size, state.work[state.cells.shape[1] :], state.rng)
+    if exploring:
+        draw_curves(booked, cells, state.fields, 0, 1.0, 0.0, room, state.rng)
+    else:
+        draw_curves(booked, cells, state.fields, codes[FIELD], settings[TEMPERATURE], KEPT, room, state.rng)
     codes[HOLD_UNTIL] = t + int(max(HOLD, HOLD_GROWTH * t))
+
+
+@kernel
+def price_shares(cells: Floats) -> None:
+    """What a held share is worth where shares drive the impact: share times response."""
+    steps = cells.shape[2] - 1
+    for k in range(cells.shape[1]):
+        for i in range(steps + 1):
+            cells[VALUE, k, i] = (i / steps) * cells[DRAWN, k, i]
+
+
+@helper
+def _between(curve: Floats, x: float) -> float:
+    steps = curve.shape[0] - 1
+    place = min(1.0, max(0.0, x)) * steps
+    node = min(steps - 1, int(place))
+    return float(curve[node] + (place - node) * (curve[node + 1] - curve[node]))
+
+
+@kernel
+def price_chances(cells: Floats, memory: float) -> None:
+    """What a held share p is worth where activations drive the impact: p times the mean response when activated.
+
+    The impact is then (1 - memory) + memory f with f of mean p and variance p (1 - p)(1 - memory)/(1 + memory); three
+    points with its mean and variance stand for it.
+    """
+    steps = cells.shape[2] - 1
+    for k in range(cells.shape[1]):
+        curve = cells[DRAWN, k]
+        for i in range(steps + 1):
+            share = i / steps
+            mean = 1.0 - memory + memory * share
+            away = memory * math.sqrt(3.0 * share * (1.0 - share) * (1.0 - memory) / (1.0 + memory))
+            ends = _between(curve, mean - away) + _between(curve, mean + away)
+            cells[VALUE, k, i] = share * (ends / 6.0 + _between(curve, mean) * (2.0 / 3.0))
+
+
+@kernel
+def price_turns(cells: Floats, memory: float) -> None:
+    """What a share p is worth as every 1/p-th turn: the impact on its turn is (1 - memory)/(1 - memory^(1/p))."""
+    steps = cells.shape[2] - 1
+    for k in range(cells.shape[1]):
+        cells[VALUE, k, 0] = 0.0
+        for i in range(1, steps + 1):
+            share = i / steps
+            impact = (1.0 - memory) / (1.0 - memory ** (1.0 / share))
+            cells[VALUE, k, i] = share * _between(cells[DRAWN, k], impact)
+
+
+@helper
+def decide(state: CurveThompsonState) -> None:
+    """The best levels for the drawn curves; where activations drive the impact also whether to hold them or take turns."""
+    codes, cells, bounds = state.codes, state.cells, state.bounds
+    plain = state.work[: cells.shape[1]]
+    if state.tracks[codes[TRACK], REALISED] == 0.0:
+        price_shares(cells)
+        best_plain(cells[VALUE], bounds[0], bounds[1], plain, state.levels, state.rng)
+        return
+    memory = state.tracks[codes[TRACK], MEMORY]
+    price_chances(cells, memory)
+    held = best_plain(cells[VALUE], bounds[0], bounds[1], plain, state.levels, state.rng)
+    codes[TAKES_TURNS] = 0
+    if codes[MAY_TAKE_TURNS] == 1:
+        price_turns(cells, memory)
+        if best_plain(cells[VALUE], bounds[0], bounds[1], plain, state.trial, state.rng) > held:
+            codes[TAKES_TURNS] = 1
+            for k in range(state.levels.shape[0]):
+                state.levels[k] = state.trial[k]
+
+
+@helper
+def take_turn(levels: Ints, steps: int, credit: Floats, allocation: Floats) -> None:
+    """Everything to the arm that is furthest behind its share."""
+    chosen = 0
+    for k in range(levels.shape[0]):
+        credit[k] += levels[k] / steps
+        allocation[k] = 0.0
+        if credit[k] > credit[chosen]:
+            chosen = k
+    credit[chosen] -= 1.0
+    allocation[chosen] = 1.0
 
 
 def ask(state: CurveThompsonState, t: int, allocation: Floats) -> None:
     review(state, t)
     if t >= state.codes[HOLD_UNTIL]:
         draw(state, t)
-        room = state.work[: allocation.shape[0]]
-        best_plain(state.cells[VALUE], state.bounds[0], state.bounds[1], room, state.levels, state.rng)
-    deploy_levels(state.levels, state.cells.shape[2] - 1, allocation)
-
-
-@helper
-def follow_impact(settings: Floats, impact: Floats, allocation: Floats) -> None:
-    """Equation (2) as a recursion: Z = 1 + memory Z, f = f + (p - f) / Z."""
-    settings[WEIGHT] = 1.0 + settings[MEMORY] * settings[WEIGHT]
-    step = 1.0 / settings[WEIGHT]
-    for k in range(allocation.shape[0]):
-        impact[k] += (allocation[k] - impact[k]) * step
+        decide(state)
+    steps = state.cells.shape[2] - 1
+    if state.codes[TAKES_TURNS] == 1:
+        take_turn(state.levels, steps, state.credit, allocation)
+    else:
+        deploy_levels(state.levels, steps, allocation)
 
 
 def tell(state: CurveThompsonState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    cells, impact = state.cells, state.impact
-    steps = cells.shape[2] - 1
-    follow_impact(state.settings, impact, allocation)
-    for k in range(allocation.shape[0]):
-        if seen[k] > 0.0:
-            node = min(steps, level_of(impact[k], steps))
-            cells[COUNT, k, node] += seen[k]
-            cells[SUM, k, node] += seen[k] * reward[k]
+    follow(state.tracks, state.impact, allocation, seen, True)
+    book_all(state.banks, state.impact, seen, reward)
 
 
 def skip(state: CurveThompsonState, t: int, allocation: Floats) -> None:
-    follow_impact(state.settings, state.impact, allocation)
+    follow(state.tracks, state.impact, allocation, allocation, False)
 
 
 register_rule(CurveThompsonState, ask, tell, skip)
@@ -212,21 +238,31 @@ register_rule(CurveThompsonState, ask, tell, skip)
 @register
 @dataclass(frozen=True)
 class CurveThompson(Policy):
-    """Thompson sampling over smooth response curves at the known impact: the fastest learner here, without a guarantee.
+    """Thompson sampling over smooth response curves at the impact: the fastest learner here, without a guarantee.
 
-    `memory` must be known. `temperature` is how much of the curves' uncertainty is played on once exploration is over (0.35;
-    near zero it believes its estimates, at one it samples the posterior). `exploration` is how many rounds it explores at the
-    start; from then on a share exploration/t of its decisions. `levels` is how fine shares are (default 400).
+    `memory` is how strongly the past weighs; with `memory_bound` instead it is unknown but at most that, and estimated.
+    `follow` says what drives the impact: the shares ("intended") or the activations they lead to ("realised").
+    `temperature` is how much of the curves' uncertainty is played on once exploration is over (.5; near zero it believes
+    its estimates, at one it samples the posterior). `exploration` is how many rounds it explores at the start; from then on
+    a share exploration/t of its decisions. `levels` is how fine shares are (default 200).
     """
 
     name: ClassVar[str] = "curve-thompson"
     memory: float | None = None
-    temperature: float = 0.35
+    memory_bound: float | None = None
+    follow: str = "intended"
+    temperature: float = 0.5
     exploration: float = 500.0
     levels: int | None = None
 
     def __post_init__(self) -> None:
         check_memory(self, self.memory)
+        if self.memory_bound is not None:
+            if self.memory is not None:
+                raise AftereffectError(f"{self.name}: give memory or memory_bound, not both")
+            if not (isinstance(self.memory_bound, (int, float)) and 0 < self.memory_bound < 1):
+                raise AftereffectError(f"{self.name}: memory_bound must lie between 0 and 1, got {self.memory_bound!r}")
+        check_choice(self, ("intended", "realised"), follow=self.follow)
         check_positive(self, temperature=self.temperature, exploration=self.exploration)
         check_whole(self, 1, levels=self.levels)
         if self.levels is not None and self.levels > MOST_LEVELS:
@@ -236,21 +272,38 @@ class CurveThompson(Policy):
         levels = min(MOST_LEVELS, max(LEVELS, 2 * setting.arms)) if self.levels is None else self.levels
         return make_grid(self, setting, levels, True, None)
 
+    def _tracks(self, setting: Setting) -> Floats:
+        realised = self.follow == "realised" and setting.feedback != "split"
+        if self.memory_bound is not None:
+            return candidate_tracks(float(self.memory_bound), realised)
+        memory = setting.memory if self.memory is None else self.memory
+        if memory is None:
+            raise MissingParameter(
+                f"{self.name} needs memory= (how strongly the past weighs, in [0, 1)) or memory_bound= (an upper bound; "
+                f"{UNKNOWN_BOUND} if nothing is known), to estimate it"
+            )
+        return known_tracks(float(memory), realised, watch_driver=setting.feedback != "split" and memory > 0)
+
     def state(self, setting: Setting) -> CurveThompsonState:
-        memory, grid, arms = need_memory(self, self.memory, setting), self.grid(setting), setting.arms
+        grid, tracks, arms = self.grid(setting), self._tracks(setting), setting.arms
         nodes = grid.levels + 1
-        cells = np.zeros((5, arms, nodes))
-        cells[NOISE] = 0.25
+        codes = np.zeros(8, dtype=np.int64)
+        codes[LEARNS_MEMORY] = int(self.memory_bound is not None)
+        codes[MAY_TAKE_TURNS] = int(setting.limits.trivial)
         return CurveThompsonState(
             rng=setting.rng.copy(),
-            codes=np.zeros(4, dtype=np.int64),
-            settings=np.array([memory, self.temperature, self.exploration, 0.0]),
+            codes=codes,
+            settings=np.array([self.temperature, self.exploration]),
             fields=fields_tried(nodes),
+            tracks=tracks,
+            impact=np.zeros((len(tracks), arms)),
+            banks=np.zeros((len(tracks), 2, arms, nodes)),
+            cells=fresh_cells(arms, nodes),
             bounds=np.stack([grid.low, grid.high]),
             levels=np.zeros(arms, dtype=np.int64),
-            impact=np.zeros(arms),
-            cells=cells,
-            work=np.zeros((arms + BANDS + 3, nodes)),
+            trial=np.zeros(arms, dtype=np.int64),
+            credit=np.zeros(arms),
+            work=np.zeros((arms + ROOM + 1, nodes)),
         )
 
     def explain(self, state: CurveThompsonState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
@@ -258,53 +311,34 @@ class CurveThompson(Policy):
 
 
 def explain_curves(state: CurveThompsonState, grid: Grid) -> dict[str, Any]:
-    """What the curves look like where the allocation is, and which allocation the estimates favour."""
-    field = int(state.codes[FIELD])
-    mean, deviation = fitted(state)
+    """What the curves look like where the allocation is, which allocation the estimates favour, and is the model right."""
+    field, track = int(state.codes[FIELD]), int(state.codes[TRACK])
+    booked = state.banks[track]
+    mean, deviation = fitted(booked, state.cells, state.fields, field)
     value = np.linspace(0.0, 1.0, grid.levels + 1) * mean.clip(0.0, 1.0)
     favourite = np.zeros(len(state.levels), dtype=np.int64)
     expected = best_plain(value, grid.low, grid.high, np.zeros(value.shape), favourite, np.zeros(0, dtype=np.uint64))
+    learns = state.codes[LEARNS_MEMORY] == 1
     return {
         "stage": "exploring" if state.codes[EXPLORING] else "using",
         "held_until_round": int(state.codes[HOLD_UNTIL]) - 1,
+        "takes_turns": bool(state.codes[TAKES_TURNS]),
         "expected": float(sum(value[k, level] for k, level in enumerate(state.levels))),
         "favourite": {"allocation": (favourite / grid.levels).tolist(), "expected": float(expected)},
-        "smoothness": {
-            "steepness": float(state.fields[field, STEEPNESS]),
-            "bend": float(state.fields[field, BEND]),
-        },
+        "smoothness": {"steepness": float(state.fields[field, STEEPNESS]), "bend": float(state.fields[field, BEND])},
+        "memory": estimated_memory(state.tracks) if learns else {"given": float(state.tracks[0, MEMORY])},
+        "model": {} if learns else contradiction(state.tracks),
         "arms": [
             {
                 "level": int(level),
                 "share": level / grid.levels,
-                "impact": float(state.impact[k]),
+                "impact": float(state.impact[track, k]),
                 "estimate": float(mean[k, level]),
                 "deviation": float(deviation[k, level]),
-                "drawn": float(state.cells[VALUE, k, level] * grid.levels / level) if level else None,
-                "observations": float(state.cells[COUNT, k].sum()),
-                "observations_here": float(state.cells[COUNT, k, level]),
+                "drawn": float(state.cells[DRAWN, k, level]),
+                "observations": float(booked[COUNT, k].sum()),
+                "observations_here": float(booked[COUNT, k, level]),
             }
             for k, level in enumerate(state.levels.tolist())
         ],
     }
-
-
-def fields_tried(nodes: int) -> Floats:
-    """The fields that the evidence chooses from, the exploring one first."""
-    pairs = [STEEP, *((v, b) for v in STEEPNESS_TRIED for b in BENDS_TRIED if (v, b) != STEEP)]
-    fields, bands = np.zeros((len(pairs), 4)), np.zeros((3, nodes))
-    for row, (steepness, bend) in zip(fields, pairs, strict=True):
-        prior_bands(steepness, bend, SPREAD, bands)
-        row[:3] = steepness, bend, 0.5 * factorise(bands, np.zeros(nodes))
-    return fields
-
-
-def fitted(state: CurveThompsonState) -> tuple[Floats, Floats]:
-    """Every arm's curve under the field in use: posterior mean and standard deviation, node by node."""
-    _, arms, nodes = state.cells.shape
-    room, mean, variance = np.zeros((BANDS + 3, nodes)), np.zeros((arms, nodes)), np.zeros((arms, nodes))
-    for k in range(arms):
-        fit_arm(state.cells, k, state.fields, int(state.codes[FIELD]), room)
-        mean[k] = CENTRE + room[CURVE]
-        variances(room[BANDS:], variance[k])
-    return mean, np.sqrt(variance)

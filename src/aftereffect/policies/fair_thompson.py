@@ -13,33 +13,35 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from aftereffect._compile import kernel
 from aftereffect.errors import MissingParameter
 from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import check_tolerance
 from aftereffect.oracle.bands import best_in_band
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.base import Grid, Policy, Setting, check_memory, check_positive, check_whole, register
-from aftereffect.policies.curve_thompson import (
-    CENTRE,
-    COUNT,
-    CURVE,
-    HOLD_UNTIL,
-    NOISE,
-    SUM,
+from aftereffect.policies.curve_fit import (
+    DRAWN,
+    EVIDENCE,
+    ROOM,
     VALUE,
+    book,
+    draw_by_evidence,
+    estimate_curves,
+    fields_tried,
+    fresh_cells,
+    renew_noise,
+    weigh_fields,
+)
+from aftereffect.policies.curve_thompson import (
+    HOLD_UNTIL,
     CurveThompson,
     CurveThompsonState,
     draw,
-    draw_field,
-    fields_tried,
-    fit_arm,
-    renew_noise,
+    explain_curves,
+    price_shares,
     review,
-    weigh_fields,
 )
-from aftereffect.policies.curve_thompson import explain_curves as explain_responses
-from aftereffect.policies.grid import deploy_levels, level_of
+from aftereffect.policies.grid import deploy_levels
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.rules import skip as skip_curves
 from aftereffect.policies.rules import tell as tell_curves
@@ -54,36 +56,29 @@ class FairThompsonState(NamedTuple):
     tolerance: Floats  # as wanted, and as last used
     field: Ints  # the measures' smoothness in use
     fields: Floats  # as for the responses
-    measures: Floats  # (5, arms, N + 1): as for the responses, the last row the estimated measure
+    booked: Floats  # (2, arms, N + 1): measures seen, and their sum
+    measures: Floats  # (4, arms, N + 1), as for the responses; row DRAWN is the estimate
     trial: Ints
     work: Floats  # (3, arms, N + 1)
 
 
-@kernel
-def estimate_measures(measures: Floats, fields: Floats, field: int, room: Floats) -> None:
-    """The measures' posterior means, within [0, 1]."""
-    for k in range(measures.shape[1]):
-        fit_arm(measures, k, fields, field, room)
-        for i in range(measures.shape[2]):
-            measures[VALUE, k, i] = min(1.0, max(0.0, CENTRE + room[CURVE, i]))
-
-
 def ask(state: FairThompsonState, t: int, allocation: Floats) -> None:
-    curves, measures, work = state.curves, state.measures, state.work
+    curves, booked, measures, work = state.curves, state.booked, state.measures, state.work
     arms = allocation.shape[0]
-    room = curves.work[arms:]
+    room = curves.work[arms : arms + ROOM]
     if review(curves, t):
-        weigh_fields(measures, state.fields, room)
-        state.field[0] = draw_field(state.fields, curves.rng)
-        renew_noise(measures, state.fields, state.field[0], room)
+        weigh_fields(booked, measures, state.fields, t, room)
+        state.field[0] = draw_by_evidence(state.fields[:, EVIDENCE], curves.rng)
+        renew_noise(booked, measures, state.fields, state.field[0], room)
     if t >= curves.codes[HOLD_UNTIL]:
         draw(curves, t)
-        estimate_measures(measures, state.fields, state.field[0], room)
+        price_shares(curves.cells)
+        estimate_curves(booked, measures, state.fields, state.field[0], room)
         tolerance = state.tolerance[0]
         while (
             best_in_band(
                 curves.cells[VALUE],
-                measures[VALUE],
+                measures[DRAWN],
                 tolerance,
                 curves.bounds[0],
                 curves.bounds[1],
@@ -111,13 +106,9 @@ def skip(state: FairThompsonState, t: int, allocation: Floats) -> None:
 
 def note(state: FairThompsonState, t: int, allocation: Floats, measured: Floats) -> None:
     """Book each measure at the impact it was seen at."""
-    measures, impact = state.measures, state.curves.impact
-    steps = measures.shape[2] - 1
     for k in range(allocation.shape[0]):
         if measured[k] == measured[k]:
-            node = min(steps, level_of(impact[k], steps))
-            measures[COUNT, k, node] += 1.0
-            measures[SUM, k, node] += measured[k]
+            book(state.booked, k, state.curves.impact[0, k], 1.0, measured[k])
 
 
 register_rule(FairThompsonState, ask, tell, skip, note)
@@ -150,7 +141,7 @@ class FairThompson(Policy):
     def curves(self, setting: Setting) -> CurveThompson:
         """How the responses are learned."""
         levels = self.levels or max(2 * setting.arms, min(MOST_LEVELS, CELLS // setting.arms))
-        return CurveThompson(self.memory, self.temperature, self.exploration, levels)
+        return CurveThompson(self.memory, temperature=self.temperature, exploration=self.exploration, levels=levels)
 
     def grid(self, setting: Setting) -> Grid:
         return self.curves(setting).grid(setting)
@@ -161,22 +152,21 @@ class FairThompson(Policy):
             raise MissingParameter(f"{self.name} needs tolerance= (how far apart two arms' measures may be, in [0, 1])")
         inner = self.curves(setting).state(setting)
         shape = inner.cells.shape[1:]
-        measures = np.zeros((5, *shape))
-        measures[NOISE] = 0.25
         return FairThompsonState(
             curves=inner,
             tolerance=np.array([float(tolerance)] * 2),
             field=np.zeros(1, dtype=np.int64),
             fields=fields_tried(shape[1]),
-            measures=measures,
+            booked=np.zeros((2, *shape)),
+            measures=fresh_cells(*shape),
             trial=np.zeros(setting.arms, dtype=np.int64),
             work=np.zeros((3, *shape)),
         )
 
     def explain(self, state: FairThompsonState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
-        reasons = explain_responses(state.curves, self.grid(setting))
+        reasons = explain_curves(state.curves, self.grid(setting))
         levels = state.curves.levels
-        chosen = [float(state.measures[VALUE, k, level]) for k, level in enumerate(levels)]
+        chosen = [float(state.measures[DRAWN, k, level]) for k, level in enumerate(levels)]
         for arm, measure in zip(reasons["arms"], chosen, strict=True):
             arm["measure"] = measure
         reasons |= {"tolerance": float(state.tolerance[0]), "estimated_gap": max(chosen) - min(chosen)}

@@ -1,0 +1,149 @@
+"""Impact as several models see it at once: which memory, and whether shares or activations drive it.
+
+A *track* follows the impact under one such model and books every observation at the impact it computes. All tracks see the
+same rewards, so how well a smooth curve explains what was booked tells them apart: a wrong track books rewards of one impact
+at another and blurs the curve. The policy acts on one track. The others are there to estimate an unknown memory, or to
+notice that the data contradict the model it was given.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from aftereffect._compile import helper, kernel
+from aftereffect.model.curves import Floats
+from aftereffect.policies.curve_fit import COUNT, MOST_REVIEWED, NOISE, PRIOR, book, fit_arm
+
+MEMORY, REALISED, WEIGHT, EVIDENCE = 0, 1, 2, 3  # columns of `tracks`
+CANDIDATES = 8  # memories tried where it is unknown; their 1 - memory are in geometric progression
+ALTERNATIVES = (-0.45, -0.3, -0.15, 0.15, 0.3, 0.45)  # a given memory is watched against these steps away from it
+HIGHEST = 0.97  # a memory beyond which a track would hardly move within a phase
+ALARM = (
+    20.0  # evidence ratio: by Ville's inequality a right model is ever contradicted so much in at most 1 of 20 cases
+)
+
+
+def known_tracks(memory: float, realised: bool, watch_driver: bool) -> Floats:
+    """The given model first, then those it is watched against."""
+    others = [memory + step for step in ALTERNATIVES if 0.0 <= memory + step <= HIGHEST]
+    rows = [(memory, realised), *((m, realised) for m in others)]
+    if watch_driver:
+        rows.append((memory, not realised))
+    return _tracks(rows)
+
+
+def candidate_tracks(bound: float, realised: bool) -> Floats:
+    """Memories up to a bound, from none on."""
+    memories = 1.0 - (1.0 - bound) ** (np.arange(CANDIDATES) / (CANDIDATES - 1))
+    return _tracks([(float(m), realised) for m in memories])
+
+
+def _tracks(rows: list[tuple[float, bool]]) -> Floats:
+    tracks = np.zeros((len(rows), 4))
+    tracks[:, MEMORY] = [m for m, _ in rows]
+    tracks[:, REALISED] = [float(r) for _, r in rows]
+    return tracks
+
+
+@helper
+def follow(tracks: Floats, impact: Floats, allocation: Floats, seen: Floats, known: bool) -> None:
+    """Equation (2) as a recursion on every track: Z = 1 + memory Z, f = f + (p - f) / Z.
+
+    Where it is not `known` who was activated, shares stand for activations.
+    """
+    for m in range(tracks.shape[0]):
+        weight = 1.0 + tracks[m, MEMORY] * tracks[m, WEIGHT]
+        tracks[m, WEIGHT] = weight
+        step = 1.0 / weight
+        for k in range(allocation.shape[0]):
+            share = allocation[k]
+            if known and tracks[m, REALISED] > 0.0:
+                share = 1.0 if seen[k] > 0.0 else 0.0
+            impact[m, k] += (share - impact[m, k]) * step
+
+
+@helper
+def book_all(banks: Floats, impact: Floats, seen: Floats, reward: Floats) -> None:
+    """Book what was seen on every track."""
+    for m in range(banks.shape[0]):
+        for k in range(seen.shape[0]):
+            if seen[k] > 0.0:
+                book(banks[m], k, impact[m, k], seen[k], reward[k])
+
+
+@helper
+def _usual_noise(booked: Floats, noise: Floats, k: int, same: Floats) -> None:
+    """One variance for all of an arm's nodes: only then does the evidence compare different bookings of the same rewards."""
+    total, weight = 0.0, 0.0
+    for i in range(noise.shape[0]):
+        total += booked[COUNT, k, i] * noise[i]
+        weight += booked[COUNT, k, i]
+    mean = total / weight if weight > 0.0 else 0.25
+    for i in range(noise.shape[0]):
+        same[i] = mean
+
+
+@kernel
+def weigh_tracks(
+    banks: Floats,
+    tracks: Floats,
+    used: int,
+    cells: Floats,
+    fields: Floats,
+    field: int,
+    t: int,
+    room: Floats,
+    same: Floats,
+) -> None:
+    """Log evidence of every track under the field in use; `same` is workspace for one row of nodes."""
+    arms = cells.shape[1]
+    looked = min(arms, max(1, MOST_REVIEWED // cells.shape[2]))
+    first = t % arms if looked < arms else 0
+    for m in range(tracks.shape[0]):
+        tracks[m, EVIDENCE] = looked * fields[field, PRIOR]
+    for i in range(looked):
+        k = (first + i) % arms
+        _usual_noise(banks[used], cells[NOISE, k], k, same)
+        for m in range(tracks.shape[0]):
+            tracks[m, EVIDENCE] += 0.5 * fit_arm(banks[m], same, k, fields, field, room)
+
+
+def contradiction(tracks: Floats) -> dict[str, Any]:
+    """Do the data contradict the first track? The mean evidence ratio of the others, and the one they favour."""
+    if len(tracks) < 2:
+        return {"contradicted": False}
+    against = tracks[1:, EVIDENCE] - tracks[0, EVIDENCE]
+    top = float(against.max())
+    ratio = math.log(float(np.exp(against - top).mean())) + top
+    best = tracks[1 + int(against.argmax())]
+    found: dict[str, Any] = {"contradicted": ratio > math.log(ALARM), "log10_evidence_against": ratio / math.log(10.0)}
+    if found["contradicted"]:
+        found["better"] = {"memory": float(best[MEMORY]), "driver": "realised" if best[REALISED] else "intended"}
+    else:
+        # Where the wrong models explain the data as well as the right one, agreement means nothing.
+        found["can_tell"] = bool(against.max() < -math.log(ALARM))
+    return found
+
+
+def estimated_memory(tracks: Floats) -> dict[str, Any]:
+    """The memory's posterior over the candidates: mean, a 95 percent interval, and whether the data say anything.
+
+    The interval reaches half-way to the candidates next to those it needs: the truth may lie between two.
+    """
+    memories = tracks[:, MEMORY]
+    chance = np.exp(tracks[:, EVIDENCE] - tracks[:, EVIDENCE].max())
+    chance /= chance.sum()
+    order = np.argsort(-chance, kind="stable")
+    needed = int(np.searchsorted(np.cumsum(chance[order]), 0.95 - 1e-12)) + 1
+    kept = np.sort(order[:needed])
+    edges = np.concatenate([[memories[0]], 0.5 * (memories[:-1] + memories[1:]), [memories[-1]]])
+    low, high = float(edges[kept[0]]), float(edges[kept[-1] + 1])
+    return {
+        "estimate": float(chance @ memories),
+        "low": low,
+        "high": high,
+        "can_tell": high - low < 0.5 * float(memories[-1] - memories[0]),
+    }
