@@ -176,7 +176,7 @@ POLICIES: list[Row] = [
     ("too many allocations", lambda: ae.LipschitzUCB(levels=200).start(5, 1000), "70,058,751"),
     ("limits of single arms", lambda: ae.UCB1().start(2, floors=0.1), "ucb1"),
     ("limits and grid", lambda: ae.ActionUCB(levels=4).start(2, floors=[0.3, 0.3], caps=[0.45, 0.7]), "0.45"),
-    ("recommended", lambda: ae.recommended(2, 100), "memory"),
+    ("recommended", lambda: ae.recommended(0, 100), "arms"),
     ("notation", lambda: policy_from("phased:inner=cucb(zero=true"), "bracket"),
     ("notation twice", lambda: policy_from("d-ucb:xi=1,xi=2"), "xi"),
     ("notation value", lambda: policy_from("d-ucb:xi="), "xi="),

@@ -28,11 +28,12 @@ def test_importing_the_package_imports_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-def test_recommended_needs_to_know_the_memory():
-    assert ae.recommended(3, memory=0.4) == ae.HistoryUCB(memory=0.4)
-    assert ae.recommended(3, memory_bound=0.6) == ae.HistoryUCB(memory=0.6)
-    with pytest.raises(ae.MissingParameter, match="memory"):
-        ae.recommended(3)
+def test_recommended_takes_what_is_known_about_the_memory():
+    assert ae.recommended(3, memory=0.4) == ae.CurveThompson(memory=0.4)
+    assert ae.recommended(3, memory_bound=0.6) == ae.CurveThompson(memory_bound=0.6)
+    assert ae.recommended(3) == ae.CurveThompson(memory_bound=0.95)
+    with pytest.raises(ae.AftereffectError, match="give memory or memory_bound, not both"):
+        ae.recommended(3, memory=0.4, memory_bound=0.6)
 
 
 def test_levels_too_few_for_a_grid_without_zero_are_raised_and_said():

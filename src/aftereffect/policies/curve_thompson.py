@@ -63,6 +63,7 @@ from aftereffect.policies.impact_tracks import (
     candidate_tracks,
     contradiction,
     estimated_memory,
+    evidence_against,
     follow,
     known_tracks,
     weigh_tracks,
@@ -77,13 +78,13 @@ KEPT = 0.9  # share of the drawn deviation kept to the next decision: fewer chan
 UNKNOWN_BOUND = 0.95  # of a memory about which nothing is known: a half-life of 13 rounds
 
 HOLD_UNTIL, REVIEW_AT, FIELD, EXPLORING, TRACK, LEARNS_MEMORY, MAY_TAKE_TURNS, TAKES_TURNS = range(8)  # of `codes`
-TEMPERATURE, EXPLORATION = 0, 1  # entries of `settings`
+TEMPERATURE, EXPLORATION, AGAINST = 0, 1, 2  # entries of `settings`
 
 
 class CurveThompsonState(NamedTuple):
     rng: Words
     codes: Ints  # hold until, review at, field and track in use, what it may do and does
-    settings: Floats  # temperature, exploration
+    settings: Floats  # temperature, exploration; the most evidence so far against the model that was given
     fields: Floats  # see curve_fit
     tracks: Floats  # see impact_tracks
     impact: Floats  # (tracks, arms)
@@ -103,11 +104,11 @@ def review(state: CurveThompsonState, t: int) -> bool:
     if t < codes[REVIEW_AT]:
         return False
     arms = cells.shape[1]
-    room, same = state.work[arms : arms + ROOM], state.work[arms + ROOM]
-    track = codes[TRACK]
-    weigh_fields(banks[track], cells, fields, t, room)
+    room = state.work[arms : arms + ROOM]
+    weigh_fields(banks[codes[TRACK]], cells, fields, t, room)
     codes[FIELD] = draw_by_evidence(fields[:, EVIDENCE], state.rng)
-    weigh_tracks(banks, tracks, track, cells, fields, codes[FIELD], t, room, same)
+    weigh_tracks(banks, tracks, fields, codes[FIELD], t, room, state.work[arms + ROOM])
+    state.settings[AGAINST] = max(state.settings[AGAINST], evidence_against(tracks))
     if codes[LEARNS_MEMORY] == 1:
         codes[TRACK] = draw_by_evidence(tracks[:, TRACK_EVIDENCE], state.rng)
     renew_noise(banks[codes[TRACK]], cells, fields, codes[FIELD], room)
@@ -293,7 +294,7 @@ class CurveThompson(Policy):
         return CurveThompsonState(
             rng=setting.rng.copy(),
             codes=codes,
-            settings=np.array([self.temperature, self.exploration]),
+            settings=np.array([self.temperature, self.exploration, -np.inf]),
             fields=fields_tried(nodes),
             tracks=tracks,
             impact=np.zeros((len(tracks), arms)),
@@ -327,7 +328,7 @@ def explain_curves(state: CurveThompsonState, grid: Grid) -> dict[str, Any]:
         "favourite": {"allocation": (favourite / grid.levels).tolist(), "expected": float(expected)},
         "smoothness": {"steepness": float(state.fields[field, STEEPNESS]), "bend": float(state.fields[field, BEND])},
         "memory": estimated_memory(state.tracks) if learns else {"given": float(state.tracks[0, MEMORY])},
-        "model": {} if learns else contradiction(state.tracks),
+        "model": {} if learns else contradiction(state.tracks, float(state.settings[AGAINST])),
         "arms": [
             {
                 "level": int(level),

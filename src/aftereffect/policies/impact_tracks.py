@@ -15,14 +15,15 @@ import numpy as np
 
 from aftereffect._compile import helper, kernel
 from aftereffect.model.curves import Floats
-from aftereffect.policies.curve_fit import COUNT, MOST_REVIEWED, NOISE, PRIOR, book, fit_arm
+from aftereffect.policies.curve_fit import MOST_REVIEWED, PRIOR, book, fit_arm
 
 MEMORY, REALISED, WEIGHT, EVIDENCE = 0, 1, 2, 3  # columns of `tracks`
 CANDIDATES = 8  # memories tried where it is unknown; their 1 - memory are in geometric progression
 ALTERNATIVES = (-0.45, -0.3, -0.15, 0.15, 0.3, 0.45)  # a given memory is watched against these steps away from it
 HIGHEST = 0.97  # a memory beyond which a track would hardly move within a phase
+MOST_NOISE = 0.25  # variance of a fair coin; no reward in [0, 1] has more
 ALARM = (
-    20.0  # evidence ratio: by Ville's inequality a right model is ever contradicted so much in at most 1 of 20 cases
+    20.0  # evidence ratio; by Ville's inequality a right model is ever contradicted so much in 1 of 20 cases at most
 )
 
 
@@ -74,57 +75,58 @@ def book_all(banks: Floats, impact: Floats, seen: Floats, reward: Floats) -> Non
                 book(banks[m], k, impact[m, k], seen[k], reward[k])
 
 
-@helper
-def _usual_noise(booked: Floats, noise: Floats, k: int, same: Floats) -> None:
-    """One variance for all of an arm's nodes: only then does the evidence compare different bookings of the same rewards."""
-    total, weight = 0.0, 0.0
-    for i in range(noise.shape[0]):
-        total += booked[COUNT, k, i] * noise[i]
-        weight += booked[COUNT, k, i]
-    mean = total / weight if weight > 0.0 else 0.25
-    for i in range(noise.shape[0]):
-        same[i] = mean
-
-
 @kernel
 def weigh_tracks(
-    banks: Floats,
-    tracks: Floats,
-    used: int,
-    cells: Floats,
-    fields: Floats,
-    field: int,
-    t: int,
-    room: Floats,
-    same: Floats,
+    banks: Floats, tracks: Floats, fields: Floats, field: int, t: int, room: Floats, noise: Floats
 ) -> None:
-    """Log evidence of every track under the field in use; `same` is workspace for one row of nodes."""
-    arms = cells.shape[1]
-    looked = min(arms, max(1, MOST_REVIEWED // cells.shape[2]))
+    """Log evidence of every track under the field in use.
+
+    All nodes get the same noise (`noise` is workspace for one row of them): only then does the evidence compare different
+    bookings of the same rewards. It is the largest variance a reward can have, which errs on the side of no alarm.
+    """
+    arms, nodes = banks.shape[2], banks.shape[3]
+    for i in range(nodes):
+        noise[i] = MOST_NOISE
+    looked = min(arms, max(1, MOST_REVIEWED // nodes))
     first = t % arms if looked < arms else 0
     for m in range(tracks.shape[0]):
         tracks[m, EVIDENCE] = looked * fields[field, PRIOR]
-    for i in range(looked):
-        k = (first + i) % arms
-        _usual_noise(banks[used], cells[NOISE, k], k, same)
-        for m in range(tracks.shape[0]):
-            tracks[m, EVIDENCE] += 0.5 * fit_arm(banks[m], same, k, fields, field, room)
+        for i in range(looked):
+            tracks[m, EVIDENCE] += 0.5 * fit_arm(banks[m], noise, (first + i) % arms, fields, field, room)
 
 
-def contradiction(tracks: Floats) -> dict[str, Any]:
-    """Do the data contradict the first track? The mean evidence ratio of the others, and the one they favour."""
-    if len(tracks) < 2:
-        return {"contradicted": False}
-    against = tracks[1:, EVIDENCE] - tracks[0, EVIDENCE]
-    top = float(against.max())
-    ratio = math.log(float(np.exp(against - top).mean())) + top
-    best = tracks[1 + int(against.argmax())]
-    found: dict[str, Any] = {"contradicted": ratio > math.log(ALARM), "log10_evidence_against": ratio / math.log(10.0)}
-    if found["contradicted"]:
+@kernel
+def evidence_against(tracks: Floats) -> float:
+    """Log of the mean evidence ratio of the other tracks to the first; -inf without others."""
+    others = tracks.shape[0] - 1
+    if others < 1:
+        return -math.inf
+    top = -math.inf
+    for m in range(1, others + 1):
+        top = max(top, tracks[m, EVIDENCE])
+    total = 0.0
+    for m in range(1, others + 1):
+        total += math.exp(tracks[m, EVIDENCE] - top)
+    return float(math.log(total / others) + top - tracks[0, EVIDENCE])
+
+
+def contradiction(tracks: Floats, strongest: float) -> dict[str, Any]:
+    """Do the data contradict the first track, the model that was given? `strongest` is the most evidence against it so far.
+
+    A ratio that was ever large counts: Ville's inequality is about all times at once. Where there is no contradiction, the
+    wrong models may explain the data as well as the right one; then agreement means nothing, and it `can_tell` nothing.
+    """
+    if not math.isfinite(strongest):
+        return {"contradicted": False, "can_tell": False}
+    best = tracks[1 + int(tracks[1:, EVIDENCE].argmax())]
+    contradicted = strongest > math.log(ALARM)
+    found: dict[str, Any] = {
+        "contradicted": contradicted,
+        "log10_evidence_against": strongest / math.log(10.0),
+        "can_tell": contradicted or bool(tracks[0, EVIDENCE] - best[EVIDENCE] > math.log(ALARM)),
+    }
+    if contradicted:
         found["better"] = {"memory": float(best[MEMORY]), "driver": "realised" if best[REALISED] else "intended"}
-    else:
-        # Where the wrong models explain the data as well as the right one, agreement means nothing.
-        found["can_tell"] = bool(against.max() < -math.log(ALARM))
     return found
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from aftereffect.errors import MissingParameter
 from aftereffect.policies.base import Policy, Setting
-from aftereffect.policies.phased import HistoryUCB
+from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson
 
 
 def recommended(
     arms: int, horizon: int | None = None, memory: float | None = None, memory_bound: float | None = None
 ) -> Policy:
-    """The policy we would use: `history-ucb`, which needs the memory or an upper bound of it.
+    """The policy we would use: `curve-thompson`, which has the least regret in our arena and needs no horizon.
 
-    >>> recommended(2, horizon=10_000, memory_bound=0.6)
-    HistoryUCB(memory=0.6, estimation=0.2, log='lemma', scale=3.0, zero=False, levels=None, lipschitz=1.0, resolution=1.0)
+    With neither `memory` nor `memory_bound` nothing is assumed about the memory but that it is at most .95, and it is
+    estimated. Where a guarantee is needed, take `kl-ucb`; where groups must stay in parity, `fair-thompson`.
+
+    >>> recommended(2, memory=0.6).key, recommended(2).key
+    ('curve-thompson:memory=0.6', 'curve-thompson:memory_bound=0.95')
     """
-    known = memory if memory is not None else memory_bound
-    if known is None:
-        raise MissingParameter("recommended needs memory= or an upper bound, memory_bound=")
-    policy = HistoryUCB(memory=known)
-    policy.state(Setting(arms, horizon if horizon is not None else 1_000))  # say at once what does not fit
+    bound = UNKNOWN_BOUND if memory is None and memory_bound is None else memory_bound
+    policy = CurveThompson(memory=memory, memory_bound=bound)
+    policy.state(Setting(arms, horizon))  # say at once what does not fit
     return policy

@@ -72,6 +72,7 @@ class Run:
     allocation: Floats  # (checkpoints, arms)
     impact: Floats
     trace: Floats
+    state: Any  # the policy's, at the end
 
 
 def run_once(
@@ -101,7 +102,7 @@ def run_once(
     full[:, 1] = problem.impact_after_g(full[:, 1])
     allocation, impact = np.split(kept[:, SUMS:], 2, axis=1)
     utility, realised, violation, violated = kept[:, :SUMS].T
-    return Run(utility, realised, violation, violated, allocation, problem.impact_after_g(impact), full)
+    return Run(utility, realised, violation, violated, allocation, problem.impact_after_g(impact), full, state)
 
 
 def checkpoint_rounds(horizon: int, checkpoints: int | Sequence[int] | npt.NDArray[Any]) -> Ints:

@@ -1,0 +1,102 @@
+"""What curve-thompson makes of what it was not told: an unknown memory, a wrong one, and whether it notices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aftereffect._random import generator
+from aftereffect.model.catalog import family
+from aftereffect.policies.base import Policy
+from aftereffect.policies.curve_thompson import CurveThompson
+from aftereffect.simulation.simulate import draw_instance, run_once, setting_for, simulate
+
+FAMILIES = ("gaussian", "patrol", "loan", "bump", "lipschitz")
+MEMORY = 0.5
+
+
+def explanations(name: str, policy: Policy, horizon: int, instances: int, seed: int) -> list[dict[str, Any]]:
+    """What the policy says for itself at the end of a run on each of several instances with two arms."""
+    drawn = family(name, arms=2, memory=MEMORY)
+
+    def one(number: int) -> dict[str, Any]:
+        problem = draw_instance(drawn, seed, number)
+        done = run_once(problem, policy, np.array([horizon]), seed, number)
+        return policy.explain(done.state, setting_for(problem, horizon, generator(0)), horizon + 1, done.allocation[-1])
+
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(one, range(instances)))
+
+
+@dataclass(frozen=True)
+class Alarms:
+    """Shares of runs that were told a memory: contradicted by the data, and able to tell at all."""
+
+    family: str
+    told: float
+    contradicted: float
+    can_tell: float
+    instances: int
+
+
+def measure_alarms(horizon: int, instances: int, seed: int, told: tuple[float, ...]) -> Iterator[Alarms]:
+    """How often the data are said to contradict the memory that was told; the true one is .5."""
+    for name in FAMILIES:
+        for memory in told:
+            said = [e["model"] for e in explanations(name, CurveThompson(memory=memory), horizon, instances, seed)]
+            shares = (float(np.mean([s[what] for s in said])) for what in ("contradicted", "can_tell"))
+            yield Alarms(name, memory, *shares, instances)
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Estimates of an unknown memory: how often the interval holds the true one, its mean width, how often it can tell."""
+
+    family: str
+    bound: float
+    covered: float
+    width: float
+    error: float
+    can_tell: float
+
+
+def measure_estimates(horizon: int, instances: int, seed: int, bound: float) -> Iterator[Estimates]:
+    """The memory estimated while running, given an upper bound only; the true one is .5."""
+    for name in FAMILIES:
+        said = [e["memory"] for e in explanations(name, CurveThompson(memory_bound=bound), horizon, instances, seed)]
+        low, high, estimate = (np.array([s[key] for s in said]) for key in ("low", "high", "estimate"))
+        yield Estimates(
+            name,
+            bound,
+            float(np.mean((low <= MEMORY) & (high >= MEMORY))),
+            float(np.mean(high - low)),
+            float(np.mean(np.abs(estimate - MEMORY))),
+            float(np.mean([s["can_tell"] for s in said])),
+        )
+
+
+@dataclass(frozen=True)
+class UnknownMemory:
+    """Mean regret with the memory known and with only a bound on it, on the same instances."""
+
+    cell: str
+    known: float
+    bounded: dict[float, float]
+
+
+def measure_unknown_memory(
+    horizon: int, instances: int, seed: int, bounds: tuple[float, ...], say: Callable[[str], None] = lambda _: None
+) -> Iterator[UnknownMemory]:
+    """Each family with two and with four arms."""
+    for name in FAMILIES:
+        for arms in (2, 4):
+            say(f"{name} K {arms}")
+            policies: list[Policy] = [CurveThompson(), *(CurveThompson(memory_bound=b) for b in bounds)]
+            drawn = family(name, arms=arms, memory=MEMORY)
+            found = simulate(drawn, policies, horizon, 1, instances, seed, checkpoints=1)
+            known, *rest = (float(result.mean[-1]) for result in found.values())
+            yield UnknownMemory(f"{name}, K {arms}", known, dict(zip(bounds, rest, strict=True)))
