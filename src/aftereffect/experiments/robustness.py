@@ -48,8 +48,8 @@ def measure_alarms(horizon: int, instances: int, seed: int, told: tuple[float, .
     for name in FAMILIES:
         for memory in told:
             said = [e["model"] for e in explanations(name, CurveThompson(memory=memory), horizon, instances, seed)]
-            shares = (float(np.mean([s[what] for s in said])) for what in ("contradicted", "can_tell"))
-            yield Alarms(name, memory, *shares, instances)
+            contradicted, can_tell = (float(np.mean([s[what] for s in said])) for what in ("contradicted", "can_tell"))
+            yield Alarms(name, memory, contradicted, can_tell, instances)
 
 
 @dataclass(frozen=True)

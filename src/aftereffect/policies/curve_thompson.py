@@ -152,18 +152,26 @@ def _between(curve: Floats, x: float) -> float:
 def price_chances(cells: Floats, memory: float) -> None:
     """What a held share p is worth where activations drive the impact: p times the mean response when activated.
 
-    The impact is then (1 - memory) + memory f with f of mean p and variance p (1 - p)(1 - memory)/(1 + memory); three
-    points with its mean and variance stand for it.
+    The impact is then (1 - memory) + memory f, with f of mean p and variance p (1 - p)(1 - memory)/(1 + memory). A Beta
+    distribution with these stands for f, and the two points of its Gauss quadrature for that.
     """
     steps = cells.shape[2] - 1
-    for k in range(cells.shape[1]):
-        curve = cells[DRAWN, k]
-        for i in range(steps + 1):
-            share = i / steps
-            mean = 1.0 - memory + memory * share
-            away = memory * math.sqrt(3.0 * share * (1.0 - share) * (1.0 - memory) / (1.0 + memory))
-            ends = _between(curve, mean - away) + _between(curve, mean + away)
-            cells[VALUE, k, i] = share * (ends / 6.0 + _between(curve, mean) * (2.0 / 3.0))
+    size = 2.0 * memory / (1.0 - memory)  # the two parameters of the Beta distribution, added up
+    for i in range(steps + 1):
+        share = i / steps
+        second = share * (share * size + 1.0) / (size + 1.0)
+        third = second * (share * size + 2.0) / (size + 2.0)
+        low, high, weight = share, share, 0.5
+        if second - share * share > 1e-12:
+            slope = (third - share * second) / (second - share * share)  # the nodes' sum
+            product = share * slope - second
+            half = math.sqrt(max(0.0, 0.25 * slope * slope - product))
+            low, high = 0.5 * slope - half, 0.5 * slope + half
+            weight = (high - share) / (high - low)
+        for k in range(cells.shape[1]):
+            at_low = _between(cells[DRAWN, k], 1.0 - memory + memory * low)
+            at_high = _between(cells[DRAWN, k], 1.0 - memory + memory * high)
+            cells[VALUE, k, i] = share * (weight * at_low + (1.0 - weight) * at_high)
 
 
 @kernel

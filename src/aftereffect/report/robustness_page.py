@@ -55,8 +55,8 @@ def estimates_section(rows: Sequence[Estimates], horizon: int, instances: int) -
     """How good the estimates of the memory are."""
     lines = [
         "## The memory it estimates\n",
-        f"After {horizon:,} rounds, {instances} instances a family. `agent.explain()` gives estimate and interval, and says when the "
-        "data cannot tell: a policy that rarely switches sees few impacts that differ between memories.\n",
+        f"After {horizon:,} rounds, {instances} instances a family. `agent.explain()` gives estimate and interval, and says "
+        "when the data cannot tell: a policy that rarely switches sees few impacts that differ between memories.\n",
         "| family | bound | interval holds .5 | its mean width | mean error | says it can tell |",
         "|---|---|---|---|---|---|",
     ]
@@ -71,10 +71,10 @@ def alarms_section(rows: Sequence[Alarms], horizon: int) -> str:
     """False alarms and power."""
     lines = [
         "## Told a wrong memory: does it notice?\n",
-        f"Share of runs in which `agent.explain()` said, at some time within {horizon:,} rounds, that the data contradict the memory it "
-        "was told. Told .5 this is a false alarm (at most 5 percent wanted); told .2 or .8 it is the alarm's power. Rewards are taken to be "
-        "as noisy as rewards can be, which keeps false alarms rare and costs power; told too *small* a memory, the policy sees little "
-        "that speaks against it.\n",
+        f"Share of runs in which, at some time within {horizon:,} rounds, the data contradicted the memory it was told "
+        "(`agent.explain()` says so). Told .5 this is a false alarm (at most 5 percent wanted); told .2 or .8 it is the alarm's "
+        "power. Rewards are taken to be as noisy as rewards can be, which keeps false alarms rare and costs power; told too "
+        "*small* a memory, the policy sees little that speaks against it.\n",
         "| family | told | contradicted | says it can tell | instances |",
         "|---|---|---|---|---|",
     ]
