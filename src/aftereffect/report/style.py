@@ -28,6 +28,8 @@ _LOOKS = {
     "thompson": Look("#7A4FA3", ">"),
     "lipschitz-ucb": Look("#5F6B6D", "p"),
     "lipschitz-elimination": Look("#5F6B6D", "h"),
+    "curve-thompson": Look("#009E73", "*"),
+    "fair-thompson": Look("#CC79A7", "*"),
     "fixed": Look("#999999", "_"),
     "round-robin": Look("#999999", "|"),
 }
