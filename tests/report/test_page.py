@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars
 import pytest
 
 from aftereffect.errors import AftereffectError
@@ -109,6 +110,26 @@ def test_the_data_is_that_of_the_results(page, results):
             for key in ("allocation", "impact"):
                 shares = results.averages(problem["name"], policy, key)
                 np.testing.assert_allclose(np.transpose(curve[key]), shares, rtol=1e-3)
+
+
+def test_fairness_is_that_of_the_results(page, results):
+    """Patrol has a measure: gaps of each pair, violation so far and what fairness costs are on the page."""
+    import aftereffect as ae
+
+    for problem in data_of(page)["experiments"][0]["problems"]:
+        assert problem["fairness"]["tolerance"] == 0.1
+        assert "prevent" in problem["fairness"]["meaning"]
+        for policy, curve in zip(results.policies, problem["curves"], strict=True):
+            rows = results.rows(problem["name"], policy)
+            violation = rows["violation"].to_numpy().reshape(-1, 30) / results.rounds
+            assert curve["fair"]["violation"] == pytest.approx(violation.mean(axis=0), rel=1e-3)
+            assert curve["fair"]["pairs"] == [[0, 1]]
+            measures = np.array(rows["measure"].to_list()).reshape(-1, 30, 2)
+            gaps = np.abs(measures[..., 0] - measures[..., 1]).mean(axis=0)
+            assert curve["fair"]["gaps"][0] == pytest.approx(gaps, rel=1e-3, abs=1e-6)
+    shown = page.read_text(encoding="utf-8")
+    assert "<h3>Fairness</h3>" in shown
+    assert ae.problem("patrol").fairness.meaning in shown
 
 
 def test_a_single_run_has_no_bands(page):
@@ -215,6 +236,9 @@ class Imagined(Results):
 
     def curves(self, problem, policy, column="regret"):
         return self._draw.uniform(0, 0.2, (6, len(self.rounds))) * self.rounds
+
+    def rows(self, problem, policy):
+        return polars.DataFrame()  # no fairness measures
 
     def averages(self, problem, policy, column):
         return self._draw.dirichlet(np.ones(5), len(self.rounds))
@@ -338,8 +362,8 @@ def test_arrow_keys_read_the_values_too(reader):
 
 
 def test_the_table_sorts_by_its_headers(reader):
-    column = f"{HERE} table.sortable tbody td:nth-child(3)"
-    header = f"{HERE} table.sortable thead th:nth-child(3)"
+    column = f"{HERE} table.regret tbody td:nth-child(3)"
+    header = f"{HERE} table.regret thead th:nth-child(3)"
     as_given = reader.texts(column)
     reader.click(f"{header} button")
     ascending = reader.texts(column)
@@ -360,6 +384,15 @@ def test_allocation_and_impact_follow_the_chosen_policy(reader):
     reader.settle()
     assert reader.evaluate(path) != before
     assert reader.count(f"{HERE} .shares .series") == 4
+
+
+def test_the_gaps_follow_the_chosen_policy(reader):
+    assert reader.count(".parity svg") >= 2
+    before = reader.evaluate("document.querySelector('.parity svg').outerHTML")
+    reader.evaluate(
+        "{const s = document.querySelector('[data-choice=policy]'); s.value = 1; s.dispatchEvent(new Event('change'));}"
+    )
+    assert reader.evaluate("document.querySelector('.parity svg').outerHTML") != before
 
 
 def test_light_and_dark(reader):
