@@ -232,9 +232,9 @@ def _parity_table(experiment: dict[str, Any]) -> str:
     heads += "".join(f'<th scope="col" class="number"><button type="button">{t}</button></th>' for t in titles)
     return (
         "<h3>Fairness</h3>\n<p>A round's violation is how far the largest gap between two arms' measures exceeds the "
-        "tolerance, at the true curves and the true impact; shown is its mean over rounds, and the share of rounds that have "
-        "any. The last two columns are utility a round: what a policy earned less than the best fair allocation (negative: violations "
-        "paid), and what that allocation gives up for fairness.</p>\n"
+        "tolerance, at the true curves and the true impact; shown is its mean over rounds, and the share of rounds that "
+        "have any. The last two columns are utility a round: what a policy earned less than the best fair allocation "
+        "(negative: violations paid), and what that allocation gives up for fairness.</p>\n"
         f"<p>{'<br>'.join(meanings)}</p>\n"
         f'<div class="scroll"><table class="sortable"><thead><tr>{heads}</tr></thead>\n<tbody>{chr(10).join(rows)}</tbody>'
         "</table></div>"
