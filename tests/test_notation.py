@@ -114,16 +114,23 @@ OTHER_VALUES: dict[str, list[Any]] = {
     "deploy": ["distribution"],
     "discount": [0.5, 0.123456789012345],
     "estimation": [0.35],
+    "exploration": [100.0],
+    "follow": ["realised"],
     "form": ["loss"],
     "grid_for": ["cucb"],
     "inner": [ae.CUCB(zero=True, levels=7), ae.UCB1(), ae.Phased(ae.DUCB(xi=2), memory=0.1), ae.Fixed((0.5, 0.5))],
     "levels": [9],
     "lipschitz": [2.5, 1e-7],
     "log": ["printed", "told", 2.5],
+    "measure_lipschitz": [2.0],
     "memory": [0.0, 0.4, 1 / 3],
+    "memory_bound": [0.9],
+    "multipliers": [(0.1, -0.1), (1 / 3, 0.0, -1 / 3)],
     "rate": [0.05],
     "resolution": [0.5, 3],
     "scale": [2, 0.1],
+    "temperature": [0.2],
+    "tolerance": [0.0, 0.15],
     "window": [17],
     "xi": [0.6, 1e22],
     "zero": [True],
@@ -146,7 +153,11 @@ def _cases() -> list[ae.Policy]:
         cases.append(ae.policy(name, **needed))
         for field in fields:
             fitting = [v for v in OTHER_VALUES[field] if _accepts(name, **{**needed, field: v})]
-            assert fitting, f"{name}: no value to try for {field}"
+            if not fitting:  # one that excludes another (a memory and a bound on it) is tried alone
+                alone = [v for v in OTHER_VALUES[field] if _accepts(name, **{field: v})]
+                assert alone, f"{name}: no value to try for {field}"
+                cases += [ae.policy(name, **{field: v}) for v in alone]
+                continue
             cases += [ae.policy(name, **{**needed, field: v}) for v in fitting]
             needed = {**needed, field: fitting[0]}  # from here on also away from its default
         cases.append(ae.policy(name, **needed))

@@ -80,7 +80,8 @@ def test_the_stress_is_in_the_world() -> None:
     assert worlds["realised"].driver == "realised"
     assert worlds["drift"].drift == 1234
     assert worlds["transient"].impact == ae.Smoothed(0.5, start=1)
-    assert worlds["monotone"].impact == ae.Discounted(0.5, g=ae.Power(2))
+    assert worlds["convex"].impact == ae.Discounted(0.5, g=ae.Power(2))
+    assert worlds["concave"].impact == ae.Discounted(0.5, g=ae.Power(0.5))
     assert worlds["memory-low"].impact == worlds["memory-high"].impact == ae.Discounted(0.5)
 
 

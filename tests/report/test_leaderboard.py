@@ -54,8 +54,8 @@ def test_the_lucky_are_named_with_the_reason(board: Board) -> None:
     [
         ("gaussian-k2-m0.5", {"fixed": 1.5}, "equal shares that it holds, 0.50 each"),
         ("gaussian-k2-m0.5", {"round-robin": 90.0}, "loses 0.090 a round, but within this horizon nobody learns"),
-        ("monotone-gaussian", {"round-robin": -9.0}, "more here than holding any allocation"),
-        ("monotone-gaussian", {"round-robin": 9.0}, "happens to suit this cell"),
+        ("convex-gaussian", {"round-robin": -9.0}, "more here than holding any allocation"),
+        ("convex-gaussian", {"round-robin": 9.0}, "happens to suit this cell"),
     ],
 )
 def test_other_kinds_of_luck(cell: str, regrets: dict[str, float], words: str) -> None:

@@ -105,7 +105,7 @@ def _same_results(first: ae.Result, second: ae.Result) -> None:
     assert first.trace is not None
     assert second.trace is not None
     for a, b in zip(first.trace, second.trace, strict=True):
-        assert np.array_equal(a, b)
+        assert np.array_equal(a, b, equal_nan=True)
     for name in ("regret", "realised_regret", "utility", "impact", "allocation"):
         assert np.array_equal(getattr(first, name), getattr(second, name)), name
 

@@ -128,13 +128,14 @@ def test_the_difference_on_one_problem_is_paired_by_run() -> None:
 def test_to_frame(comparison: ae.Comparison) -> None:
     frame = comparison["history-ucb"].to_frame()
     columns = ["problem", "policy", "instance", "run", "round", "regret", "realised_regret", "grid_regret", "utility"]
+    columns += ["violation", "violated"]  # patrol has a fairness measure
     assert frame.columns == columns
-    assert frame.shape == (60, 9)
+    assert frame.shape == (60, 11)
     row = frame.filter((polars.col("instance") == 2) & (polars.col("run") == 1) & (polars.col("round") == 300))
     assert row["regret"].to_list() == [comparison["history-ucb"].regret[2 * 3 + 1, 2]]
     assert comparison["d-ucb"].to_frame()["grid_regret"].null_count() == 60
     whole = comparison.to_frame()
-    assert whole.shape == (240, 9)
+    assert whole.shape == (240, 11)
     assert set(whole["policy"].unique()) == set(comparison)
 
 

@@ -72,9 +72,8 @@ def show_table(request: Request, comparison: Comparison) -> None:
     heading = Text(_heading(request, first) + "\n", "bold")
     lines = [best_fixed_line(first)]
     if first.parity is not None:
-        lines.append(
-            f"violation: how far the largest gap exceeds the tolerance {first.parity.tolerance:g}, mean over rounds"
-        )
+        tolerance = first.parity.tolerance
+        lines.insert(0, f"violation: how far the largest gap exceeds the tolerance {tolerance:g}, mean over rounds")
     show(heading, regret_table(results), Text("\n" + "\n".join(lines)), as_wide_as_needed=True)
 
 

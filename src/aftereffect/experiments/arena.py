@@ -36,12 +36,13 @@ DRAWN = ("gaussian", "patrol", "loan", "bump", "lipschitz")
 FIXED = ("lending", "tent")  # the same problem whatever the seed: runs take the place of instances
 MEMORY = 0.5
 OFF = 0.2  # by how much a policy is told too little or too much memory
-G = "power(exponent=2)"  # the g of the figure `general`
+CONVEX, CONCAVE = "power(exponent=2)", "power(exponent=0.5)"  # the g of the figure `general`, and its inverse
 KINDS = {
     "memory-low": f"told a memory {OFF:g} below the true one",
     "memory-high": f"told a memory {OFF:g} above the true one",
     "realised": "impact driven by realised activations",
-    "monotone": "a monotone g, x^2, that no policy was told of",
+    "convex": "a monotone g, x^2, that no policy was told of",
+    "concave": "a monotone g, the square root, that no policy was told of",
     "transient": "exponential smoothing that starts at 1",
     "drift": "responses that drift to others over the horizon",
 }
@@ -92,7 +93,8 @@ def stress_cells(horizon: int) -> list[Cell]:
     """The cells in which the policies' model is wrong, kind by kind."""
     worlds = {
         "realised": f"memory={MEMORY:g},driver=realised",
-        "monotone": f"impact=discounted(memory={MEMORY:g},g={G})",
+        "convex": f"impact=discounted(memory={MEMORY:g},g={CONVEX})",
+        "concave": f"impact=discounted(memory={MEMORY:g},g={CONCAVE})",
         "transient": f"impact=smoothed(memory={MEMORY:g},start=1)",
         "drift": f"memory={MEMORY:g},drift={horizon}",
     }

@@ -189,9 +189,9 @@ def least_sweep(levels: int, low: Ints, high: Ints) -> int:
 
 
 def _state_bytes(arms: int, levels: int) -> int:
-    """The policy's arrays: seven numbers for each cell (statistics and work), few besides; eight bytes each."""
-    words, codes, constants, clock = 4, 3, 2, 8
-    return 8 * (7 * arms * (levels + 1) + 5 * arms + words + codes + constants + clock)
+    """The policy's arrays: eleven numbers for each cell (statistics and work), few besides; eight bytes each."""
+    words, codes, constants, clock = 4, 4, 2, 8
+    return 8 * (11 * arms * (levels + 1) + 5 * arms + words + codes + constants + clock)
 
 
 def _bounds(made: PlanOfRounds, counted: int) -> dict[str, float]:
