@@ -6,7 +6,9 @@ bent curves are is learned from the evidence of all arms together. Now and then 
 allocation that is best for the drawn curves is held for a few rounds. Two things are not textbook Thompson sampling. Drawn
 deviations are shrunk (`temperature`), for a full posterior sample of a whole curve explores more than one decision needs.
 And a share `exploration`/t of the decisions draws at full size from a field of steep curves instead, so that a belief in
-smooth or flat curves, formed where the policy happened to look, cannot keep it from looking elsewhere.
+smooth or flat curves, formed where the policy happened to look, cannot keep it from looking elsewhere. These decisions come
+in spells that follow up one draw: a single look of a few rounds says too little. Only while most decisions explore does
+each draw afresh, to cover the ground.
 
 Where the memory is unknown, several are followed at once (`impact_tracks`) and one is drawn by its evidence. Where
 activations drive the impact, holding a split lets chance move it; giving everything to one arm at a time, in turns that add
@@ -74,7 +76,9 @@ LEVELS = 200  # half a percent; twice as many gained nothing measurable in 1e5 r
 MOST_LEVELS = 2000  # precisions grow with the cube of the levels; beyond this the factorisation runs out of digits
 HOLD, HOLD_GROWTH = 5.0, 3e-4  # rounds an allocation is held, and the share of the past it grows to: bounds the cost
 REVIEW = 0.1  # growth of t after which smoothness, noise and memory are learned anew
-KEPT = 0.9  # share of the drawn deviation kept to the next decision: fewer changes; exploring draws afresh
+KEPT = 0.9  # share of the drawn deviation kept to the next decision: fewer changes; a spell of exploring starts afresh
+MOSTLY = 0.5  # share of exploring decisions from which on each draws afresh, to cover the ground
+SPELL = 10.0  # decisions that explore in a row, in the mean: as long as KEPT remembers, so that a look elsewhere is a real one
 UNKNOWN_BOUND = 0.95  # of a memory about which nothing is known: a half-life of 13 rounds
 
 HOLD_UNTIL, REVIEW_AT, FIELD, EXPLORING, TRACK, LEARNS_MEMORY, MAY_TAKE_TURNS, TAKES_TURNS = range(8)  # of `codes`
@@ -122,10 +126,13 @@ def draw(state: CurveThompsonState, t: int) -> None:
     codes, settings, cells = state.codes, state.settings, state.cells
     arms = cells.shape[1]
     room, booked = state.work[arms : arms + ROOM], state.banks[codes[TRACK]]
-    exploring = uniform(state.rng) * t < settings[EXPLORATION]
+    share, mark = min(1.0, settings[EXPLORATION] / t), SPELL * uniform(state.rng)
+    explored = codes[EXPLORING] == 1
+    exploring = mark >= 1.0 - share if explored else mark < share
     codes[EXPLORING] = 1 if exploring else 0
     if exploring:
-        draw_curves(booked, cells, state.fields, 0, 1.0, 0.0, room, state.rng)
+        kept = KEPT if explored and share < MOSTLY else 0.0
+        draw_curves(booked, cells, state.fields, 0, 1.0, kept, room, state.rng)
     else:
         draw_curves(booked, cells, state.fields, codes[FIELD], settings[TEMPERATURE], KEPT, room, state.rng)
     codes[HOLD_UNTIL] = t + int(max(HOLD, HOLD_GROWTH * t))
@@ -297,6 +304,7 @@ class CurveThompson(Policy):
         grid, tracks, arms = self.grid(setting), self._tracks(setting), setting.arms
         nodes = grid.levels + 1
         codes = np.zeros(8, dtype=np.int64)
+        codes[EXPLORING] = 1
         codes[LEARNS_MEMORY] = int(self.memory_bound is not None)
         codes[MAY_TAKE_TURNS] = int(setting.limits.trivial)
         return CurveThompsonState(
