@@ -23,7 +23,7 @@ from aftereffect.policies.curve_fit import (
     WHITE,
     fitted,
 )
-from aftereffect.policies.curve_thompson import EXPLORING, FIELD, HOLD, HOLD_UNTIL, TAKES_TURNS, TRACK
+from aftereffect.policies.curve_thompson import EXPLORED_FIELD, EXPLORING, FIELD, HOLD, HOLD_UNTIL, TAKES_TURNS, TRACK
 from aftereffect.policies.impact_tracks import EVIDENCE, MEMORY, contradiction, estimated_memory, known_tracks
 from aftereffect.simulation.simulate import run_once
 from aftereffect.testing import check_policy
@@ -96,7 +96,7 @@ def test_every_decision_is_the_best_for_curves_drawn_from_the_posterior(feedback
         state = agent.state
         if state.codes[HOLD_UNTIL] == t + int(HOLD):  # decided just now
             exploring = state.codes[EXPLORING] == 1
-            field = state.fields[0 if exploring else state.codes[FIELD]]
+            field = state.fields[state.codes[EXPLORED_FIELD if exploring else FIELD]]
             for k in range(3):
                 n, total, noise = state.banks[0, COUNT, k], state.banks[0, SUM, k], state.cells[NOISE, k]
                 precision = _precision(levels + 1, field[STEEPNESS], field[BEND]) + np.diag(n / noise)

@@ -21,6 +21,7 @@ CENTRE, SPREAD = 0.5, 0.5  # before any data a curve lies around one half, give 
 STEEPNESS_TRIED = (0.3, 1.0)  # typical slopes of curves from [0, 1] to [0, 1]: gentle, and all of the range
 BENDS_TRIED = (0.03, 0.1, 0.3, 1.0, 3.0)  # over which distance slopes change: from kinks to straight lines
 STEEP = (1.0, 0.1)  # the exploring field: as wide as curves on [0, 1] get, without excluding bumps
+CLIFF = (3.0, 0.1)  # and one for curves that rise or fall by a third of the range within a tenth of it
 LEAST_NOISE = 1e-4  # rewards that were all alike so far still vary a little
 OWN_NOISE_FROM = 20.0  # observations from which a node's own spread is trusted against the fitted curve's
 MOST_WEIGHT = 1e8  # no mean is known better than to 1e-4: the curve between two nodes is not
@@ -34,8 +35,8 @@ ROOM = BANDS + 3
 
 
 def fields_tried(nodes: int) -> Floats:
-    """The fields that the evidence chooses from, the exploring one first: steepness, bend, half log determinant, evidence."""
-    pairs = [STEEP, *((v, b) for v in STEEPNESS_TRIED for b in BENDS_TRIED if (v, b) != STEEP)]
+    """The fields that the evidence chooses from, the exploring ones first: steepness, bend, half log determinant, evidence."""
+    pairs = [STEEP, CLIFF, *((v, b) for v in STEEPNESS_TRIED for b in BENDS_TRIED if (v, b) != STEEP)]
     fields, bands = np.zeros((len(pairs), 4)), np.zeros((3, nodes))
     for row, (steepness, bend) in zip(fields, pairs, strict=True):
         prior_bands(steepness, bend, SPREAD, bands)

@@ -5,7 +5,7 @@ sample of r_k at f_k(t). Per arm the curve r_k has a smooth Gaussian field as it
 bent curves are is learned from the evidence of all arms together. Now and then a curve is drawn for every arm, and the
 allocation that is best for the drawn curves is held for a few rounds. Two things are not textbook Thompson sampling. Drawn
 deviations are shrunk (`temperature`), for a full posterior sample of a whole curve explores more than one decision needs.
-And a share `exploration`/t of the decisions draws at full size from a field of steep curves instead, so that a belief in
+And a share `exploration`/t of the decisions draws at full size from fields of steep curves instead, so that a belief in
 smooth or flat curves, formed where the policy happened to look, cannot keep it from looking elsewhere. These decisions come
 in spells that follow up one draw: a single look of a few rounds says too little. Only while most decisions explore does
 each draw afresh, to cover the ground.
@@ -77,11 +77,14 @@ MOST_LEVELS = 2000  # precisions grow with the cube of the levels; beyond this t
 HOLD, HOLD_GROWTH = 5.0, 3e-4  # rounds an allocation is held, and the share of the past it grows to: bounds the cost
 REVIEW = 0.1  # growth of t after which smoothness, noise and memory are learned anew
 KEPT = 0.9  # share of the drawn deviation kept to the next decision: fewer changes; a spell of exploring starts afresh
+CLIFFS = 0.25  # share of the spells that explore for cliffs, not just for steep curves
 MOSTLY = 0.5  # share of exploring decisions from which on each draws afresh, to cover the ground
 SPELL = 10.0  # decisions that explore in a row, in the mean: as long as KEPT remembers, so that a look elsewhere is a real one
 UNKNOWN_BOUND = 0.95  # of a memory about which nothing is known: a half-life of 13 rounds
 
-HOLD_UNTIL, REVIEW_AT, FIELD, EXPLORING, TRACK, LEARNS_MEMORY, MAY_TAKE_TURNS, TAKES_TURNS = range(8)  # of `codes`
+HOLD_UNTIL, REVIEW_AT, FIELD, EXPLORING, TRACK, LEARNS_MEMORY, MAY_TAKE_TURNS, TAKES_TURNS, EXPLORED_FIELD = range(
+    9
+)  # of `codes`
 TEMPERATURE, EXPLORATION, AGAINST = 0, 1, 2  # entries of `settings`
 
 
@@ -131,8 +134,11 @@ def draw(state: CurveThompsonState, t: int) -> None:
     exploring = mark >= 1.0 - share if explored else mark < share
     codes[EXPLORING] = 1 if exploring else 0
     if exploring:
-        kept = KEPT if explored and share < MOSTLY else 0.0
-        draw_curves(booked, cells, state.fields, 0, 1.0, kept, room, state.rng)
+        follow_up = explored and share < MOSTLY
+        if not follow_up:
+            codes[EXPLORED_FIELD] = 1 if uniform(state.rng) < CLIFFS else 0
+        kept = KEPT if follow_up else 0.0
+        draw_curves(booked, cells, state.fields, codes[EXPLORED_FIELD], 1.0, kept, room, state.rng)
     else:
         draw_curves(booked, cells, state.fields, codes[FIELD], settings[TEMPERATURE], KEPT, room, state.rng)
     codes[HOLD_UNTIL] = t + int(max(HOLD, HOLD_GROWTH * t))
@@ -303,7 +309,7 @@ class CurveThompson(Policy):
     def state(self, setting: Setting) -> CurveThompsonState:
         grid, tracks, arms = self.grid(setting), self._tracks(setting), setting.arms
         nodes = grid.levels + 1
-        codes = np.zeros(8, dtype=np.int64)
+        codes = np.zeros(9, dtype=np.int64)
         codes[EXPLORING] = 1
         codes[LEARNS_MEMORY] = int(self.memory_bound is not None)
         codes[MAY_TAKE_TURNS] = int(setting.limits.trivial)
