@@ -74,7 +74,7 @@ from aftereffect.policies.rules import register_rule
 
 LEVELS = 200  # half a percent; twice as many gained nothing measurable in 1e5 rounds and cost twice the time
 MOST_LEVELS = 2000  # precisions grow with the cube of the levels; beyond this the factorisation runs out of digits
-HOLD, HOLD_GROWTH = 5.0, 3e-4  # rounds an allocation is held, and the share of the past it grows to: bounds the cost
+HOLD, HOLD_GROWTH = 5.0, 3e-3  # rounds an allocation is held, and the share of the past it grows to: every move costs
 REVIEW = 0.1  # growth of t after which smoothness, noise and memory are learned anew
 KEPT = 0.9  # share of the drawn deviation kept to the next decision: fewer changes; a spell of exploring starts afresh
 CLIFFS = 0.25  # share of the spells that explore for cliffs, not just for steep curves

@@ -1,0 +1,66 @@
+"""Measured parity and the pages that show it: the numbers are those of the runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import aftereffect as ae
+from aftereffect.experiments import parity
+from aftereffect.experiments.parity import measure_gaps, measure_parity
+from aftereffect.experiments.robustness import explanations, measure_alarms, measure_estimates
+from aftereffect.report.fairness_page import BEGIN, END, measured_section, replace_measured
+from aftereffect.report.robustness_page import alarms_section, estimates_section
+from aftereffect.theory.fair_dual import fair_dual
+
+
+@pytest.fixture(scope="module")
+def rows():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parity, "CELLS", (("patrol", 2),))
+        return list(measure_parity(600, 2, 5, trials=3))
+
+
+def test_each_policy_has_its_row(rows):
+    assert [r.policy.split(" ")[0].rstrip(",") for r in rows] == ["curve-thompson", "history-ucb", "fair-thompson"]
+
+
+def test_a_row_is_what_simulate_gives(rows):
+    family = ae.family("patrol", arms=2, memory=0.5)
+    found = ae.simulate(family, ae.FairThompson(), 600, 1, 2, 5, [60, 300, 600]).parity
+    assert found is not None
+    assert rows[-1].violation == pytest.approx(tuple(found.mean_violation.mean(axis=0)))
+    assert rows[-1].lost == pytest.approx(float(found.fair_regret[:, -1].mean()) / 600)
+
+
+def test_gaps_are_those_of_the_relaxation():
+    (row,) = [r for r in measure_gaps(1, 3) if (r.problem, r.arms) == ("lending", 2)]
+    dual = fair_dual(ae.problem("lending", arms=2, memory=0.5))
+    assert (row.duality_gap, row.price) == pytest.approx((dual.duality_gap, dual.fair.price))
+
+
+def test_the_page_keeps_what_is_around_the_measured_part(rows):
+    text = measured_section(rows, [], 600, 2, 5)
+    assert text.count("patrol, K 2") == 3
+    page = replace_measured(f"before\n{BEGIN}\nold\n{END}\nafter", text)
+    assert page.startswith("before\n")
+    assert page.endswith("\nafter")
+    assert "old" not in page
+    assert replace_measured(page, text) == page
+
+
+def test_what_a_policy_says_at_the_end_of_its_runs():
+    said = explanations("patrol", ae.CurveThompson(memory=0.5), 300, 2, 1)
+    assert len(said) == 2
+    assert all(s["memory"] == {"given": 0.5} for s in said)
+
+
+def test_alarms_and_estimates_are_shares():
+    alarms = list(measure_alarms(200, 2, 1, (0.5,)))
+    estimates = list(measure_estimates(200, 2, 1, 0.8))
+    assert len(alarms) == len(estimates) == 5
+    assert all(0 <= a.contradicted <= 1 for a in alarms)
+    assert all(0 <= e.covered <= 1 and 0 <= e.width <= 0.8 + 1e-12 for e in estimates)
+    assert alarms_section(alarms, 200).count("| 0.5 |") == 5
+    assert estimates_section(estimates, 200, 2).count("| 0.8 |") == 5
+    assert np.isfinite([e.error for e in estimates]).all()
