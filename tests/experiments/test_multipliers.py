@@ -46,6 +46,8 @@ def test_less_violation_than_without_multipliers(tuned):
     [
         ({"problem": ae.problem("gaussian")}, "'gaussian' has no fairness measure"),
         ({"policy": ae.DUCB()}, "d-ucb takes no multipliers"),
+        ({"policy": "history-ucb"}, "policy must be a Policy, got 'history-ucb'"),
+        ({"seed": -1}, "seed must be a whole number from 0, got -1"),
         ({"trials": 0}, "trials must be a whole number from 1, got 0"),
         ({"limit": 0}, "limit must be above 0, got 0"),
         ({"allowed": -1}, "allowed must be a violation from 0, got -1"),

@@ -101,6 +101,9 @@ def test_lending_measures_the_share_that_repays():
             "one measure for each of 2 arms, got 1",
         ),
         (lambda: ae.problem("gaussian", tolerance=0.1), "'gaussian' has no fairness measure"),
+        (lambda: ae.problem("gaussian", observed="activated"), "'gaussian' has no fairness measure"),
+        (lambda: ae.Fairness([]), "measures must be a list, one for each arm"),
+        (lambda: ae.Drift([lambda x: x], 10**20), "drift: rounds must be a whole number from 1"),
     ],
 )
 def test_mistakes_are_said(make, said):
@@ -155,7 +158,7 @@ def test_a_policy_that_knew_every_moment_would_have_no_regret():
     [
         ({"impact": ae.Smoothed(0.5, start=1)}, "drift needs an impact without a transient"),
         ({"driver": "realised", "memory": 0.5}, "drift needs"),
-        ({"drift": 0, "memory": 0.5}, "drift: rounds must be a whole number from 1, got 0"),
+        ({"drift": 0, "memory": 0.5}, "drift: rounds must be a whole number from 1 to .*, got 0"),
     ],
 )
 def test_drift_that_cannot_be(options, said):

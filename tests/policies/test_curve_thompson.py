@@ -23,7 +23,16 @@ from aftereffect.policies.curve_fit import (
     WHITE,
     fitted,
 )
-from aftereffect.policies.curve_thompson import EXPLORED_FIELD, EXPLORING, FIELD, HOLD, HOLD_UNTIL, TAKES_TURNS, TRACK
+from aftereffect.policies.curve_thompson import (
+    EXPLORED_FIELD,
+    EXPLORING,
+    FIELD,
+    HOLD,
+    HOLD_UNTIL,
+    TAKES_TURNS,
+    TRACK,
+    take_turn,
+)
 from aftereffect.policies.impact_tracks import EVIDENCE, MEMORY, contradiction, estimated_memory, known_tracks
 from aftereffect.simulation.simulate import run_once
 from aftereffect.testing import check_policy
@@ -215,11 +224,22 @@ def test_taking_turns_adds_up_to_the_split_and_beats_holding_it_on_patrol() -> N
     policy = ae.CurveThompson(follow="realised")
     done = run_once(problem, policy, np.array([20_000]), 1, trace=True)
     assert done.state.codes[TAKES_TURNS] == 1
-    last = done.trace[-2000:, 0]
-    assert set(np.unique(last)) == {0.0, 1.0}
-    assert last.mean(axis=0) == pytest.approx(done.state.levels / 200, abs=0.02)
+    assert set(np.unique(done.trace[-50:, 0])) == {0.0, 1.0}
+    turns, allocation, credit = np.zeros(2), np.zeros(2), np.zeros(2)
+    for _ in range(1000):
+        take_turn(done.state.levels, 200, credit, allocation)
+        turns += allocation
+    assert turns / 1000 == pytest.approx(done.state.levels / 200, abs=0.002)
     held = ae.simulate(problem, ae.CurveThompson(), 20_000, runs=1, seed=1).regret[0, -1]
     assert ae.best_fixed(problem).utility * 20_000 - done.utility[-1] < held
+
+
+def test_what_it_expects_is_what_it_earns_where_activations_drive_the_impact() -> None:
+    problem, policy = ae.problem("patrol", memory=0.5, driver="realised", seed=3), ae.CurveThompson(follow="realised")
+    done = run_once(problem, policy, np.array([18_000, 20_000]), 1)
+    earned = (done.utility[1] - done.utility[0]) / 2_000
+    said = policy.explain(done.state, ae.Setting(2, feedback=problem.feedback, memory=0.5), 20_001, done.allocation[-1])
+    assert said["expected"] == pytest.approx(earned, abs=0.02)
 
 
 def test_floors_forbid_taking_turns() -> None:

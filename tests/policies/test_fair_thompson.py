@@ -73,6 +73,7 @@ def test_a_tolerance_out_of_reach_is_widened_and_said():
     reasons = agent.explain()
     assert reasons["tolerance_seems_unattainable_using"] > 0.3
     assert reasons["estimated_gap"] > 0.3
+    assert reasons["tolerance_seems_unattainable_using"] - reasons["estimated_gap"] < 2e-3  # no wider than needed
 
 
 def test_it_needs_a_tolerance():

@@ -29,7 +29,7 @@ def test_exp3_over_base_arms_is_far_behind(comparison: ae.Comparison, policy: st
 
 
 def test_algorithm_1_has_about_the_regret_of_independent_simulations(comparison: ae.Comparison) -> None:
-    # READING.md: 2000 to 2070; the interval of 40 runs on ten instances must come near.
+    # Independent simulations gave 2000 to 2070; the interval of 40 runs on ten instances must come near.
     low, high = (v[-1] for v in comparison["action-ucb"].interval(level=1 - ERROR)[1:])
     assert low < 2070
     assert high > 2000

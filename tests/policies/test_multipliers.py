@@ -118,6 +118,14 @@ def test_explanation_names_multiplier_and_measure():
     assert arm["measure"] == pytest.approx(1.0)
 
 
+def test_a_measure_of_an_arm_without_a_share_is_left_out_where_only_activated_arms_are_seen():
+    agent = ae.ActionUCB(zero=True, levels=4, multipliers=(0.3, -0.3)).start(2, 1000, observed="activated")
+    for _ in range(20):
+        agent.ask()
+        agent.tell([1.0, math.nan], allocation=[1.0, 0.0], measures=[0.5, 0.5])
+    assert np.isfinite(agent.state.cells).all()
+
+
 def test_parity_in_results():
     problem = ae.problem("loan", arms=3, memory=0.3, seed=2, tolerance=0.05)
     result = ae.simulate(problem, ae.RoundRobin(), 600, runs=2, checkpoints=3, trace=True)

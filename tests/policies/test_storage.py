@@ -181,10 +181,10 @@ def test_garbled_bytes_are_refused(saved: Path, seed: int) -> None:
         b"\xff\xfe\x00",
         b"\x00" * 100,
         b'{"format": "aftereffect-agent"}',
-        b'{"format": "aftereffect-agent", "schema": 1}',
-        b'{"format": "aftereffect-agent", "schema": 1, "sha256": "00", "agent": {}}',
-        b'{"format": "aftereffect-agent", "schema": 1, "sha256": "00", "agent": []}',
-        b'{"format": "something-else", "schema": 1}',
+        b'{"format": "aftereffect-agent", "schema": 2}',
+        b'{"format": "aftereffect-agent", "schema": 2, "sha256": "00", "agent": {}}',
+        b'{"format": "aftereffect-agent", "schema": 2, "sha256": "00", "agent": []}',
+        b'{"format": "something-else", "schema": 2}',
         b"[" * 200_000,
         b"1" * 5_000,
     ],
@@ -202,7 +202,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     _refused(tmp_path / "folder.json")
 
 
-@pytest.mark.parametrize("version", [0, 2, 99, None, "1"])
+@pytest.mark.parametrize("version", [0, 1, 99, None, "2"])
 def test_another_schema_version_is_refused(saved: Path, version: Any) -> None:
     document = json.loads(saved.read_text())
     document["schema"] = version

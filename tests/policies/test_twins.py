@@ -108,7 +108,7 @@ def name(case: Case) -> str:
     return " ".join(parts)
 
 
-# How each twin is built: what the policy would work out for itself, the twin works out from READING.md.
+# How each twin is built: what the policy would work out for itself, the twin works out from the paper.
 
 
 def ucb1(case: Case) -> Twin:

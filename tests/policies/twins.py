@@ -81,7 +81,7 @@ def _rotate(x: int, by: int) -> int:
     return ((x << by) | (x >> (64 - by))) & MASK
 
 
-# Tuning, as READING.md has it.
+# Tuning, as the paper has it where it says so.
 
 
 def action_levels(horizon: float, arms: int, zero: bool) -> int:

@@ -109,6 +109,7 @@ def test_arm_multipliers_by_hand():
 @pytest.mark.parametrize(
     ("plus", "minus", "said"),
     [
+        (["a"], [0.0], "must be a list of numbers"),
         ([-0.1], [0.0], r"lambda\+ must be numbers from 0, got \[-0.1\]"),
         ([0.1], [-2.0], "lambda- must be"),
         ([0.1, 0.2], [0], "one for each of 1 pairs"),
@@ -124,6 +125,7 @@ def test_wrong_pairs_multipliers(plus, minus, said):
     [
         (lambda: ae.problem("gaussian"), "'gaussian' has no fairness measure"),
         (lambda: ae.problem("loan", driver="realised"), "driven by the intended shares"),
+        (lambda: ae.problem("patrol", drift=100), "needs responses that stay"),
         (lambda: 3, "needs a problem"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Tuning against numbers worked out by hand from READING.md, and the properties that define them."""
+"""Tuning against numbers worked out by hand from the paper, and the properties that define them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from aftereffect.theory.fair import LEVELS
 def show_frontier(problem: str, out: str | None, levels: str | None, as_json: bool) -> None:
     """`aftereffect frontier`."""
     family, seed = family_from(problem)
-    count = LEVELS if levels is None else read_number("--levels", levels, family.arms, 2000)
+    count = max(LEVELS, family.arms) if levels is None else read_number("--levels", levels, family.arms, 2000)
     document = frontier_document(problem, family.draw(0 if seed is None else seed), count)
     files: list[Path] = []
     if out is not None:

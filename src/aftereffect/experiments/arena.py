@@ -136,11 +136,12 @@ def default_policies() -> list[Policy]:
 def told(policy: Policy, cell: Cell) -> Policy:
     """The policy as it stands in a cell: a memory that it left open is told, wrongly where the cell says so."""
     changes: dict[str, object] = {}
+    estimates = getattr(policy, "memory_bound", None) is not None  # it was told not to believe anybody
     for f in dataclasses.fields(policy):
         value = getattr(policy, f.name)
         if isinstance(value, Policy):
             changes[f.name] = told(value, cell)
-        elif f.name == "memory" and value is None and cell.told is not None:
+        elif f.name == "memory" and value is None and cell.told is not None and not estimates:
             changes[f.name] = cell.told
         elif f.name == "follow" and value == f.default and cell.follow is not None:
             changes[f.name] = cell.follow

@@ -58,20 +58,25 @@ def tune_multipliers(
     seed: int = 0,
     threads: int | None = None,
 ) -> TunedMultipliers:
-    """Search lambda_k in [-limit, limit] for the largest utility with a violation of at most `allowed` a round.
+    """Search the lambda_k for the largest utility with a violation of at most `allowed` a round.
 
     `policy` takes multipliers (default: `history-ucb` with zero); each trial is `runs` validation runs of `horizon` rounds.
-    The lambda_k add up to zero, as those made from pairs' multipliers do.
+    All but the last lambda_k are searched in [-limit, limit]; the last makes them add up to zero, as those made from pairs'
+    multipliers do.
     """
     try:
         import optuna
     except ImportError:
         raise AftereffectError("the search for multipliers needs optuna: pip install 'aftereffect[tune]'") from None
     require_whole("trials", trials)
+    require_whole("horizon", horizon)
+    require_whole("runs", runs)
+    require_whole("seed", seed, 0)
     require_numbers("tune_multipliers", allowed=allowed, limit=limit)
     require(allowed >= 0, f"allowed must be a violation from 0, got {allowed}")
     require(limit > 0, f"limit must be above 0, got {limit}")
     base = HistoryUCB(zero=True) if policy is None else policy
+    require(isinstance(base, Policy), f"policy must be a Policy, got {base!r}")
     if not any(f.name == "multipliers" for f in dataclasses.fields(base)):
         raise AftereffectError(f"{base.name} takes no multipliers; use history-ucb or action-ucb")
     first = draw_instances(problem, instances, seed)[0]
@@ -92,12 +97,16 @@ def tune_multipliers(
         trial.set_constraint("violation", tried[-1].violation - allowed)
         return tried[-1].utility
 
+    said = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=validation))
     study.enqueue_trial(
         {f"lambda_{k}": 0.0 for k in range(first.arms - 1)}
     )  # no fairness at all: the place to start from
-    study.optimize(attempt, n_trials=trials)
+    try:
+        study.optimize(attempt, n_trials=trials)
+    finally:
+        optuna.logging.set_verbosity(said)
     fair = [t for t in tried if t.violation <= allowed]
     chosen = max(fair, key=lambda t: t.utility) if fair else min(tried, key=lambda t: t.violation)
     best = dataclasses.replace(base, multipliers=chosen.multipliers)  # type: ignore[call-arg]

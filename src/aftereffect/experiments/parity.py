@@ -65,7 +65,8 @@ def measure_parity(
     """Each cell's policies: without fairness, with multipliers tuned on validation runs, and the online policy."""
     for name, arms in CELLS:
         world, count = cell_family(name, arms), instances_of(name, instances)
-        tuned = tune_multipliers(world, HistoryUCB(zero=True, log="printed"), horizon // 10, trials=trials, seed=seed)
+        base = HistoryUCB(zero=True, log="printed")
+        tuned = tune_multipliers(world, base, horizon // 10, trials=trials, runs=1, instances=instances, seed=seed)
         policies: list[tuple[str, Policy]] = [
             ("curve-thompson (no fairness)", CurveThompson()),
             ("history-ucb, tuned multipliers", tuned.policy),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -229,15 +229,15 @@ class Family:
             names=entry.arm_names[: self.arms] if entry.arm_names else None,
             label=self.name,
             fairness=self._fairness(entry, responses),
-            drift=None if later is None or self.drift is None else Drift(later, self.drift),
+            drift=None if later is None else Drift(later, cast(int, self.drift)),
         )
 
     def _fairness(self, entry: Entry, responses: Sequence[Response]) -> Fairness | None:
         if entry.measure is None:
-            if self.tolerance is not None:
+            if self.tolerance is not None or self.observed != "all":
                 having = ", ".join(e.name for e in _CATALOG.values() if e.measure)
                 raise AftereffectError(
-                    f"problem {self.name!r} has no fairness measure and takes no tolerance (those with one: {having})"
+                    f"problem {self.name!r} has no fairness measure and takes no tolerance or observed (those with one: {having})"
                 )
             return None
         tolerance = DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance

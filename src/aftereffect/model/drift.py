@@ -26,7 +26,7 @@ class Drift:
     def __post_init__(self) -> None:
         require(isinstance(self.to, Sequence), f"drift: to must be a list of responses, got {self.to!r}")
         object.__setattr__(self, "to", tuple(as_response(r) for r in self.to))
-        require_whole("drift: rounds", self.rounds)
+        require_whole("drift: rounds", self.rounds, 1, 10**15)
 
 
 def blend(first: Curve, second: Curve, weight: float) -> Curve:

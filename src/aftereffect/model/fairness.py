@@ -42,7 +42,9 @@ class Fairness:
     meaning: str = ""
 
     def __post_init__(self) -> None:
-        require(isinstance(self.measures, Sequence), f"measures must be a list, got {self.measures!r}")
+        listed = isinstance(self.measures, Sequence) and len(self.measures) > 0
+        require(listed, f"measures must be a list, one for each arm, got {self.measures!r}")
+        require(isinstance(self.meaning, str), f"meaning must be words, got {self.meaning!r}")
         object.__setattr__(self, "measures", tuple(as_response(m, "measure") for m in self.measures))
         object.__setattr__(self, "noise", as_noise(self.noise))
         check_tolerance(self.tolerance)

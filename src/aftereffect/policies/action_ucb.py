@@ -101,7 +101,9 @@ def note(state: GridUCBState, t: int, allocation: Floats, measured: Floats) -> N
     weighted = state.codes[OBSERVED] == ACTIVATED and state.codes[FEEDBACK] != SPLIT
     for k in range(multipliers.shape[0]):
         level = level_of(allocation[k], count)
-        known = measured[k] == measured[k]
+        known = measured[k] == measured[k] and (
+            allocation[k] > 0.0 or not weighted
+        )  # without a share it is not activated
         if not known and not weighted:
             continue
         cells[MEASURED, k, level] += 1.0

@@ -34,6 +34,7 @@ from aftereffect.policies.base import (
     Grid,
     Policy,
     Setting,
+    check_between,
     check_choice,
     check_memory,
     check_positive,
@@ -82,15 +83,17 @@ MOSTLY = 0.5  # share of exploring decisions from which on each draws afresh, to
 SPELL = 10.0  # decisions that explore in a row, in the mean: as long as KEPT remembers, so that a look elsewhere is a real one
 UNKNOWN_BOUND = 0.95  # of a memory about which nothing is known: a half-life of 13 rounds
 
-HOLD_UNTIL, REVIEW_AT, FIELD, EXPLORING, TRACK, LEARNS_MEMORY, MAY_TAKE_TURNS, TAKES_TURNS, EXPLORED_FIELD = range(
-    9
-)  # of `codes`
+# entries of `codes`
+HOLD_UNTIL, REVIEW_AT, FIELD, TRACK, EXPLORING, EXPLORED_FIELD = 0, 1, 2, 3, 4, 5
+LEARNS_MEMORY, MAY_TAKE_TURNS, TAKES_TURNS = 6, 7, 8
 TEMPERATURE, EXPLORATION, AGAINST = 0, 1, 2  # entries of `settings`
 
 
 class CurveThompsonState(NamedTuple):
     rng: Words
-    codes: Ints  # hold until, review at, field and track in use, what it may do and does
+    codes: (
+        Ints  # hold until, review at, field and track in use, exploring and with which field, what it may do and does
+    )
     settings: Floats  # temperature, exploration; the most evidence so far against the model that was given
     fields: Floats  # see curve_fit
     tracks: Floats  # see impact_tracks
@@ -199,21 +202,27 @@ def price_turns(cells: Floats, memory: float) -> None:
             cells[VALUE, k, i] = share * _between(cells[DRAWN, k], impact)
 
 
+@kernel
+def price(cells: Floats, track: Floats, turns: bool) -> None:
+    """What each share is worth under the drawn curves, by what drives the impact on this track and how it is played."""
+    if turns:
+        price_turns(cells, track[MEMORY])
+    elif track[REALISED] > 0.0:
+        price_chances(cells, track[MEMORY])
+    else:
+        price_shares(cells)
+
+
 @helper
 def decide(state: CurveThompsonState) -> None:
     """The best levels for the drawn curves; where activations drive the impact also whether to hold them or take turns."""
     codes, cells, bounds = state.codes, state.cells, state.bounds
-    plain = state.work[: cells.shape[1]]
-    if state.tracks[codes[TRACK], REALISED] == 0.0:
-        price_shares(cells)
-        best_plain(cells[VALUE], bounds[0], bounds[1], plain, state.levels, state.rng)
-        return
-    memory = state.tracks[codes[TRACK], MEMORY]
-    price_chances(cells, memory)
+    plain, track = state.work[: cells.shape[1]], state.tracks[codes[TRACK]]
+    price(cells, track, False)
     held = best_plain(cells[VALUE], bounds[0], bounds[1], plain, state.levels, state.rng)
     codes[TAKES_TURNS] = 0
-    if codes[MAY_TAKE_TURNS] == 1:
-        price_turns(cells, memory)
+    if codes[MAY_TAKE_TURNS] == 1 and track[REALISED] > 0.0:
+        price(cells, track, True)
         if best_plain(cells[VALUE], bounds[0], bounds[1], plain, state.trial, state.rng) > held:
             codes[TAKES_TURNS] = 1
             for k in range(state.levels.shape[0]):
@@ -282,8 +291,7 @@ class CurveThompson(Policy):
         if self.memory_bound is not None:
             if self.memory is not None:
                 raise AftereffectError(f"{self.name}: give memory or memory_bound, not both")
-            if not (isinstance(self.memory_bound, (int, float)) and 0 < self.memory_bound < 1):
-                raise AftereffectError(f"{self.name}: memory_bound must lie between 0 and 1, got {self.memory_bound!r}")
+            check_between(self, 0, 1, memory_bound=self.memory_bound)
         check_choice(self, ("intended", "realised"), follow=self.follow)
         check_positive(self, temperature=self.temperature, exploration=self.exploration)
         check_whole(self, 1, levels=self.levels)
@@ -304,7 +312,7 @@ class CurveThompson(Policy):
                 f"{self.name} needs memory= (how strongly the past weighs, in [0, 1)) or memory_bound= (an upper bound; "
                 f"{UNKNOWN_BOUND} if nothing is known), to estimate it"
             )
-        return known_tracks(float(memory), realised, watch_driver=setting.feedback != "split" and memory > 0)
+        return known_tracks(float(memory), realised, watch_driver=setting.feedback != "split")
 
     def state(self, setting: Setting) -> CurveThompsonState:
         grid, tracks, arms = self.grid(setting), self._tracks(setting), setting.arms
@@ -338,8 +346,10 @@ def explain_curves(state: CurveThompsonState, grid: Grid) -> dict[str, Any]:
     field, track = int(state.codes[FIELD]), int(state.codes[TRACK])
     booked = state.banks[track]
     mean, deviation = fitted(booked, state.cells, state.fields, field)
-    value = np.linspace(0.0, 1.0, grid.levels + 1) * mean.clip(0.0, 1.0)
-    favourite = np.zeros(len(state.levels), dtype=np.int64)
+    cells = state.cells.copy()
+    cells[DRAWN] = mean.clip(0.0, 1.0)
+    price(cells, state.tracks[track], bool(state.codes[TAKES_TURNS]))
+    value, favourite = cells[VALUE], np.zeros(len(state.levels), dtype=np.int64)
     expected = best_plain(value, grid.low, grid.high, np.zeros(value.shape), favourite, np.zeros(0, dtype=np.uint64))
     learns = state.codes[LEARNS_MEMORY] == 1
     return {

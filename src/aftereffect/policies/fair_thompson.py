@@ -13,7 +13,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from aftereffect.errors import MissingParameter
+from aftereffect._compile import helper
+from aftereffect.errors import AftereffectError, MissingParameter
 from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import check_tolerance
 from aftereffect.oracle.bands import best_in_band
@@ -34,6 +35,7 @@ from aftereffect.policies.curve_fit import (
 )
 from aftereffect.policies.curve_thompson import (
     HOLD_UNTIL,
+    MOST_LEVELS,
     CurveThompson,
     CurveThompsonState,
     draw,
@@ -46,9 +48,8 @@ from aftereffect.policies.rules import register_rule
 from aftereffect.policies.rules import skip as skip_curves
 from aftereffect.policies.rules import tell as tell_curves
 
-CELLS, MOST_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
-WIDER = 1.5  # by which the tolerance grows while the estimates leave no allocation within it
-LEAST_WIDER = 1e-3  # and by at least this: a tolerance of zero must grow as well
+CELLS, USUAL_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
+HALVINGS = 10  # of the interval in which the smallest tolerance lies that the estimates allow: to a thousandth
 
 
 class FairThompsonState(NamedTuple):
@@ -62,8 +63,28 @@ class FairThompsonState(NamedTuple):
     work: Floats  # (3, arms, N + 1)
 
 
+@helper
+def choose(state: FairThompsonState, tolerance: float) -> float:
+    """The best levels for the drawn responses within a tolerance of the estimated measures; -inf: there are none."""
+    curves, work = state.curves, state.work
+    value, measure, bounds = curves.cells[VALUE], state.measures[DRAWN], curves.bounds
+    return best_in_band(
+        value,
+        measure,
+        tolerance,
+        bounds[0],
+        bounds[1],
+        work[0],
+        work[1],
+        work[2],
+        state.trial,
+        curves.levels,
+        curves.rng,
+    )
+
+
 def ask(state: FairThompsonState, t: int, allocation: Floats) -> None:
-    curves, booked, measures, work = state.curves, state.booked, state.measures, state.work
+    curves, booked, measures = state.curves, state.booked, state.measures
     arms = allocation.shape[0]
     room = curves.work[arms : arms + ROOM]
     if review(curves, t):
@@ -74,25 +95,19 @@ def ask(state: FairThompsonState, t: int, allocation: Floats) -> None:
         draw(curves, t)
         price_shares(curves.cells)
         estimate_curves(booked, measures, state.fields, state.field[0], room)
-        tolerance = state.tolerance[0]
-        while (
-            best_in_band(
-                curves.cells[VALUE],
-                measures[DRAWN],
-                tolerance,
-                curves.bounds[0],
-                curves.bounds[1],
-                work[0],
-                work[1],
-                work[2],
-                state.trial,
-                curves.levels,
-                curves.rng,
-            )
-            == -np.inf
-        ):
-            tolerance = WIDER * tolerance + LEAST_WIDER
-        state.tolerance[1] = tolerance
+        state.tolerance[1] = state.tolerance[0]
+        if (
+            choose(state, state.tolerance[0]) == -np.inf
+        ):  # the estimates leave nothing within it: the smallest that does
+            low, high = state.tolerance[0], 1.0
+            for _ in range(HALVINGS):
+                middle = 0.5 * (low + high)
+                if choose(state, middle) == -np.inf:
+                    low = middle
+                else:
+                    high = middle
+            choose(state, high)
+            state.tolerance[1] = high
     deploy_levels(curves.levels, curves.cells.shape[2] - 1, allocation)
 
 
@@ -119,9 +134,9 @@ register_rule(FairThompsonState, ask, tell, skip, note)
 class FairThompson(Policy):
     """Thompson sampling over curves within a fairness tolerance: learns the measures too and needs no multipliers.
 
-    `tolerance` is how far apart two arms' measures may be (default: the problem's). The other parameters are
-    `curve-thompson`'s, with fewer `levels` (default 200 for two arms, 400 over the number of arms for more). Where no
-    allocation seems to meet the tolerance, the smallest that one can is approached.
+    `tolerance` is how far apart two arms' measures may be (default: the problem's). Shares drive the impact. The other
+    parameters are `curve-thompson`'s, with fewer `levels` (default 200 for two arms, for more 400 over the number of arms,
+    at least twice that number). Where no allocation seems to meet the tolerance, the smallest that one can is used.
     """
 
     name: ClassVar[str] = "fair-thompson"
@@ -137,10 +152,12 @@ class FairThompson(Policy):
         check_memory(self, self.memory)
         check_positive(self, temperature=self.temperature, exploration=self.exploration)
         check_whole(self, 1, levels=self.levels)
+        if self.levels is not None and self.levels > MOST_LEVELS:
+            raise AftereffectError(f"{self.name}: levels must be at most {MOST_LEVELS:,}, got {self.levels:,}")
 
     def curves(self, setting: Setting) -> CurveThompson:
         """How the responses are learned."""
-        levels = self.levels or max(2 * setting.arms, min(MOST_LEVELS, CELLS // setting.arms))
+        levels = self.levels or max(2 * setting.arms, min(USUAL_LEVELS, CELLS // setting.arms))
         return CurveThompson(self.memory, temperature=self.temperature, exploration=self.exploration, levels=levels)
 
     def grid(self, setting: Setting) -> Grid:
@@ -167,6 +184,7 @@ class FairThompson(Policy):
         reasons = explain_curves(state.curves, self.grid(setting))
         levels = state.curves.levels
         chosen = [float(state.measures[DRAWN, k, level]) for k, level in enumerate(levels)]
+        del reasons["favourite"]  # it does not look at the tolerance
         for arm, measure in zip(reasons["arms"], chosen, strict=True):
             arm["measure"] = measure
         reasons |= {"tolerance": float(state.tolerance[0]), "estimated_gap": max(chosen) - min(chosen)}

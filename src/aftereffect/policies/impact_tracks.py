@@ -20,11 +20,11 @@ from aftereffect.policies.curve_fit import MOST_REVIEWED, PRIOR, book, fit_arm
 MEMORY, REALISED, WEIGHT, EVIDENCE = 0, 1, 2, 3  # columns of `tracks`
 CANDIDATES = 8  # memories tried where it is unknown; their 1 - memory are in geometric progression
 ALTERNATIVES = (-0.45, -0.3, -0.15, 0.15, 0.3, 0.45)  # a given memory is watched against these steps away from it
-HIGHEST = 0.97  # a memory beyond which a track would hardly move within a phase
+HIGHEST = 0.97  # a memory beyond which a track hardly moves while an allocation is held
 MOST_NOISE = 0.25  # variance of a fair coin; no reward in [0, 1] has more
-ALARM = (
-    20.0  # evidence ratio; by Ville's inequality a right model is ever contradicted so much in 1 of 20 cases at most
-)
+# Evidence ratio at which the model counts as contradicted. For one fixed field and Gaussian noise a right model would ever
+# reach it in at most 1 of 20 cases (Ville's inequality); the field is drawn and rewards are not Gaussian, so this is measured.
+ALARM = 20.0
 
 
 def known_tracks(memory: float, realised: bool, watch_driver: bool) -> Floats:

@@ -21,7 +21,8 @@ def measured_section(rows: Sequence[ParityRow], gaps: Sequence[GapRow], horizon:
     lines = [
         f"T = {horizon:,}, memory .5, tolerance .1, seed {seed}; {instances} runs on `lending`, {instances} drawn instances "
         "of the others. Violation a round is the running mean after T/10, T/2 and T rounds, over runs; lost is the fair "
-        "optimum's utility minus the run's, a round (negative: violations pay).",
+        "optimum's utility minus the run's, a round (negative: violations pay). Multipliers were tuned on T/10 rounds of as many "
+        "other instances: one set for all of them.",
         "",
         "| problem | policy | violation at T/10 | T/2 | T | largest run | rounds in violation | lost | largest |",
         "|---|---|---|---|---|---|---|---|---|",

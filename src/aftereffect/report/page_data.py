@@ -14,6 +14,7 @@ from aftereffect.model.catalog import family_from
 from aftereffect.model.curves import Floats
 from aftereffect.report.style import Look, looks
 from aftereffect.simulation.result import mean_interval
+from aftereffect.theory.fair import pairs_of
 
 _DARK = (0x15, 0x18, 0x1C)  # the dark page's background
 _ARMS = (
@@ -98,7 +99,7 @@ def _parity(results: Results, problem: str, policy: str) -> dict[str, Any] | Non
     measures = rows["measure"].explode().to_numpy().astype(np.float64)
     measures = measures.reshape(*shape, len(measures) // len(rows))
     arms = measures.shape[-1]
-    pairs = [(i, j) for i in range(arms) for j in range(i + 1, arms)]
+    pairs = pairs_of(arms)
     earned = rows["utility"].to_numpy().reshape(shape)[:, -1] / results.rounds[-1]
     fair, price = (
         rows[name].to_numpy().reshape(shape)[:, -1].astype(np.float64) for name in ("fair_utility", "fair_price")
@@ -108,9 +109,15 @@ def _parity(results: Results, problem: str, policy: str) -> dict[str, Any] | Non
         "gaps": [rounded(np.abs(measures[..., i] - measures[..., j]).mean(axis=0), 4) for i, j in pairs],
         "violation": rounded((violation / results.rounds).mean(axis=0), 4),
         "violated": rounded((violated / results.rounds).mean(axis=0), 4),
-        "lost": rounded(np.array([(fair - earned).mean()]))[0],
-        "price": rounded(np.array([price.mean()]))[0],
+        "lost": _mean_known(fair - earned),
+        "price": _mean_known(price),
     }
+
+
+def _mean_known(values: Floats) -> float | None:
+    """Mean over the runs whose instance has a fair optimum; None without any."""
+    known = values[np.isfinite(values)]
+    return rounded(known.mean(keepdims=True))[0] if len(known) else None
 
 
 def rounded(values: Floats, digits: int = 6) -> list[float | None]:

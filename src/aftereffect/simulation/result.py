@@ -12,7 +12,7 @@ from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.model.curves import Floats
 from aftereffect.model.world import Ints
 from aftereffect.oracle.best_fixed import BestFixed
-from aftereffect.theory.fair import FairOptimum
+from aftereffect.theory.fair import FairOptimum, pairs_of
 
 if TYPE_CHECKING:
     import polars
@@ -59,8 +59,8 @@ class Parity:
 
     `violation` is the largest (|pi_i - pi_j| - tolerance)+ over pairs, summed over the rounds up to each checkpoint, and
     `violated` the number of rounds in which it was above zero, both (instances * runs, checkpoints); `measures` are the
-    arms' at the checkpoints, (instances * runs, checkpoints, arms). `optimum` is each instance's fair optimum, None where
-    no allocation meets the tolerance or the impact follows activations.
+    arms' at the checkpoints, (instances * runs, checkpoints, arms). `optimum` is each instance's fair optimum; None where
+    no allocation meets the tolerance, the impact follows activations, responses drift, or there are more than 50 arms.
     """
 
     tolerance: float
@@ -74,8 +74,7 @@ class Parity:
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """Pairs of arms, in the order of `gaps`."""
-        arms = self.measures.shape[-1]
-        return [(i, j) for i in range(arms) for j in range(i + 1, arms)]
+        return pairs_of(self.measures.shape[-1])
 
     @property
     def gaps(self) -> Floats:

@@ -286,6 +286,6 @@ def _parity(prepared: list[Instance], rounds: Ints, runs: int, finished: list[Ru
 def grid_loss(policy: Policy, prepared: Instance, horizon: int) -> float | None:
     """What the best allocation of the policy's grid loses a round against the best of all: the discretisation error."""
     grid = policy.grid(setting_for(prepared.problem, horizon, stream(0, 0, 0, POLICY)))
-    if grid is None:
+    if grid is None or prepared.problem.drift is not None:
         return None
     return prepared.best.utility - prepared.best.on_grid(grid.levels, grid.low, grid.high)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError, require_whole
+from aftereffect.errors import AftereffectError, numbers, require_whole
 from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import check_tolerance
 from aftereffect.model.problem import Problem
@@ -16,6 +16,7 @@ from aftereffect.oracle.search import Ints, best_plain
 
 _NO_TIES = np.zeros(0, dtype=np.uint64)
 LEVELS = 200  # default grid: shares in steps of half a percent
+MOST_ARMS = 50  # with which results compute the fair optimum unasked: a fraction of a second
 
 
 class Unattainable(AftereffectError):
@@ -92,6 +93,8 @@ def fair_tables(problem: Problem, levels: int) -> FairTables:
         raise AftereffectError(f"problem {problem.label!r} has no fairness measure")
     if problem.driver == "realised" and problem.feedback != "split":
         raise AftereffectError("a fair optimum needs an impact driven by the intended shares, not by activations")
+    if problem.drift is not None:
+        raise AftereffectError("a fair optimum needs responses that stay: under drift the best allocation moves")
     require_whole("levels", levels, problem.arms, 100_000)
     shares = np.arange(levels + 1) / levels
     low, high = problem.limits.levels(levels, zero=True)
@@ -116,13 +119,19 @@ def fair_optimum(problem: Problem, tolerance: float | None = None, levels: int =
 
 
 def fair_optimum_or_none(problem: Problem) -> FairOptimum | None:
-    """The fair optimum at the problem's own tolerance; None where no allocation meets it or the impact follows activations."""
-    if problem.driver == "realised" and problem.feedback != "split":
+    """The fair optimum at the problem's own tolerance, for results; None where there is none to compare with.
+
+    That is where no allocation meets the tolerance, where the impact follows activations, under drift, and with so many arms
+    that finding it would take longer than what it is compared with.
+    """
+    realised = problem.driver == "realised" and problem.feedback != "split"
+    if realised or problem.fairness is None or problem.drift is not None or problem.arms > MOST_ARMS:
         return None
-    try:
-        return fair_optimum(problem, levels=max(LEVELS, problem.arms))
-    except Unattainable:
+    tables = fair_tables(problem, LEVELS)
+    levels, utility = tables.best(float(problem.fairness.tolerance))
+    if utility == -math.inf:
         return None
+    return tables.optimum(levels, utility, float(problem.fairness.tolerance), tables.best(None)[1])
 
 
 def fair_frontier(problem: Problem, levels: int = LEVELS) -> list[FairOptimum]:
@@ -139,13 +148,18 @@ def fair_frontier(problem: Problem, levels: int = LEVELS) -> list[FairOptimum]:
         best, utility = tables.best(tolerance)
         if utility == -math.inf:
             break
-        entry = tables.optimum(best, utility, tolerance, unconstrained)
-        entry = tables.optimum(best, utility, entry.gap, unconstrained)
+        gap = float(np.ptp(tables.measure[np.arange(len(best)), best]))
+        entry = tables.optimum(best, utility, gap, unconstrained)
         if found and utility >= found[-1].utility - 1e-15:
             found.pop()  # as good with a smaller gap
         found.append(entry)
         tolerance = entry.gap - 1e-9
     return found[::-1]
+
+
+def pairs_of(arms: int) -> list[tuple[int, int]]:
+    """Pairs of arms in the order (0, 1), (0, 2), .., (1, 2), .."""
+    return [(i, j) for i in range(arms) for j in range(i + 1, arms)]
 
 
 def arm_multipliers(plus: object, minus: object, arms: int) -> tuple[float, ...]:
@@ -157,10 +171,10 @@ def arm_multipliers(plus: object, minus: object, arms: int) -> tuple[float, ...]
     >>> arm_multipliers([0.3], [0.1], arms=2)
     (-0.2, 0.2)
     """
-    pairs = [(i, j) for i in range(arms) for j in range(i + 1, arms)]
+    pairs = pairs_of(require_whole("arms", arms))
     rows = []
     for name, given in (("lambda+", plus), ("lambda-", minus)):
-        row = np.atleast_1d(np.asarray(given, dtype=np.float64))
+        row = np.array(numbers(name, np.atleast_1d(np.asarray(given, dtype=object)).tolist()))
         if row.shape != (len(pairs),):
             raise AftereffectError(f"{name}: one for each of {len(pairs)} pairs of arms, got {row.size}")
         if not np.all((row >= 0) & np.isfinite(row)):

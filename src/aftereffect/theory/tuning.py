@@ -17,7 +17,7 @@ def _ratio(rounds: float) -> float:
 
 
 def _at_least(levels: float, arms: int, zero: bool) -> int:
-    """Without zero the grid needs room: at least 2K levels (READING of Sec. 4); with zero at least 2."""
+    """Without zero the grid needs room: at least 2K levels (Sec. 4 does not say); with zero at least 2."""
     return max(math.ceil(levels - 1e-9), 2 if zero else 2 * arms)
 
 
