@@ -15,7 +15,11 @@ HORIZON = 500_000
 
 def build(name: str) -> ae.Policy:
     """A policy with its defaults, and with what has none."""
-    needed: dict[str, dict[str, Any]] = {"phased": {"inner": ae.CUCB()}, "fixed": {"allocation": (0.5, 0.5)}}
+    needed: dict[str, dict[str, Any]] = {
+        "phased": {"inner": ae.CUCB()},
+        "fixed": {"allocation": (0.5, 0.5)},
+        "fair-thompson": {"tolerance": 0.1},
+    }
     return ae.policy(name, **needed.get(name, {}))
 
 

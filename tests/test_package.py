@@ -42,3 +42,13 @@ def test_levels_too_few_for_a_grid_without_zero_are_raised_and_said():
     with pytest.warns(AftereffectWarning, match="taking 6"):
         grid = ae.ActionUCB(levels=4).grid(ae.Setting(3))
     assert grid.levels == 6
+
+
+def test_the_benchmark_can_start_every_policy():
+    """`make bench` is not part of the checks; a new policy must not break it unnoticed."""
+    from aftereffect.policies.base import registry
+    from bench.survey import build
+
+    for name, cls in registry().items():
+        if cls.__module__.startswith("aftereffect."):
+            assert build(name).state(ae.Setting(2, 1000, memory=0.4)) is not None
