@@ -46,8 +46,9 @@ def test_levels_too_few_for_a_grid_without_zero_are_raised_and_said():
 
 def test_the_benchmark_can_start_every_policy():
     """`make bench` is not part of the checks; a new policy must not break it unnoticed."""
-    from aftereffect.policies.base import registry
     from bench.survey import build
+
+    from aftereffect.policies.base import registry
 
     for name, cls in registry().items():
         if cls.__module__.startswith("aftereffect."):
