@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from aftereffect._random import generator
+from aftereffect.experiments.arena import DRAWN, MEMORY
 from aftereffect.model.catalog import family
 from aftereffect.policies.base import Policy
 from aftereffect.policies.curve_thompson import CurveThompson
 from aftereffect.simulation.simulate import draw_instance, run_once, setting_for, simulate
-
-FAMILIES = ("gaussian", "patrol", "loan", "bump", "lipschitz")
-MEMORY = 0.5
 
 
 def explanations(name: str, policy: Policy, horizon: int, instances: int, seed: int) -> list[dict[str, Any]]:
@@ -45,7 +43,7 @@ class Alarms:
 
 def measure_alarms(horizon: int, instances: int, seed: int, told: tuple[float, ...]) -> Iterator[Alarms]:
     """How often the data are said to contradict the memory that was told; the true one is .5."""
-    for name in FAMILIES:
+    for name in DRAWN:
         for memory in told:
             said = [e["model"] for e in explanations(name, CurveThompson(memory=memory), horizon, instances, seed)]
             contradicted, can_tell = (float(np.mean([s[what] for s in said])) for what in ("contradicted", "can_tell"))
@@ -66,7 +64,7 @@ class Estimates:
 
 def measure_estimates(horizon: int, instances: int, seed: int, bound: float) -> Iterator[Estimates]:
     """The memory estimated while running, given an upper bound only; the true one is .5."""
-    for name in FAMILIES:
+    for name in DRAWN:
         said = [e["memory"] for e in explanations(name, CurveThompson(memory_bound=bound), horizon, instances, seed)]
         low, high, estimate = (np.array([s[key] for s in said]) for key in ("low", "high", "estimate"))
         yield Estimates(
@@ -92,7 +90,7 @@ def measure_unknown_memory(
     horizon: int, instances: int, seed: int, bounds: tuple[float, ...], say: Callable[[str], None] = lambda _: None
 ) -> Iterator[UnknownMemory]:
     """Each family with two and with four arms."""
-    for name in FAMILIES:
+    for name in DRAWN:
         for arms in (2, 4):
             say(f"{name} K {arms}")
             policies: list[Policy] = [CurveThompson(), *(CurveThompson(memory_bound=b) for b in bounds)]

@@ -14,7 +14,7 @@ from aftereffect.model.problem import Problem
 from aftereffect.oracle.bands import best_in_band, smallest_tolerance
 from aftereffect.oracle.search import Ints, best_plain
 
-_NO_TIES = np.zeros(0, dtype=np.uint64)
+NO_TIES = np.zeros(0, dtype=np.uint64)
 LEVELS = 200  # default grid: shares in steps of half a percent
 MOST_ARMS = 50  # with which results compute the fair optimum unasked: a fraction of a second
 
@@ -76,8 +76,8 @@ class FairTables:
         levels, trial = np.zeros((2, len(value)), dtype=np.int64)
         bounds, allowed, plain = np.zeros((3, *value.shape))
         if tolerance is None:
-            return levels, float(best_plain(value, low, high, plain, levels, _NO_TIES))
-        index = best_in_band(value, self.measure, tolerance, low, high, bounds, allowed, plain, trial, levels, _NO_TIES)
+            return levels, float(best_plain(value, low, high, plain, levels, NO_TIES))
+        index = best_in_band(value, self.measure, tolerance, low, high, bounds, allowed, plain, trial, levels, NO_TIES)
         return levels, float(index)
 
     def optimum(self, levels: Ints, utility: float, tolerance: float, unconstrained: float) -> FairOptimum:

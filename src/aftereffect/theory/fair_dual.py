@@ -17,7 +17,7 @@ from aftereffect.errors import AftereffectError
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import Problem
 from aftereffect.oracle.search import best_plain
-from aftereffect.theory.fair import LEVELS, FairOptimum, fair_optimum, fair_tables
+from aftereffect.theory.fair import LEVELS, NO_TIES, FairOptimum, fair_optimum, fair_tables
 
 MOST_CUTS = 1000
 CLOSE = 1e-9  # between the dual value and the cuts' value
@@ -58,7 +58,7 @@ def fair_dual(problem: Problem, tolerance: float | None = None, levels: int = LE
     multipliers, value, best = np.zeros(arms), np.inf, np.zeros(arms)
     for _ in range(MOST_CUTS):
         objective = np.ascontiguousarray(tables.value + multipliers[:, None] * tables.measure)
-        top = best_plain(objective, tables.low, tables.high, plain, chosen, np.zeros(0, dtype=np.uint64))
+        top = best_plain(objective, tables.low, tables.high, plain, chosen, NO_TIES)
         reached = float(top) + fair.tolerance * 0.5 * float(np.abs(multipliers).sum())
         if reached < value:
             value, best = reached, multipliers.copy()
@@ -76,6 +76,8 @@ def fair_dual(problem: Problem, tolerance: float | None = None, levels: int = LE
         if value - solved.fun < CLOSE:
             break
         multipliers = solved.x[:arms] - solved.x[arms : 2 * arms]
+    else:
+        raise AftereffectError(f"the dual did not settle within {MOST_CUTS:,} cuts; fewer levels make it smaller")
     heights = np.array([u + float(best @ m) for u, m, _ in cuts])
     equal = [cut for cut, height in zip(cuts, heights, strict=True) if height >= heights.max() - 10 * CLOSE]
     utility, measures, allocation = min(equal, key=lambda cut: abs(float(np.ptp(cut[1])) - fair.tolerance))
