@@ -8,9 +8,9 @@ import pytest
 import aftereffect as ae
 from aftereffect.experiments import parity
 from aftereffect.experiments.parity import measure_gaps, measure_parity
-from aftereffect.experiments.robustness import explanations, measure_alarms, measure_estimates
+from aftereffect.experiments.robustness import Drifts, explanations, measure_alarms, measure_drifts, measure_estimates
 from aftereffect.report.fairness_page import BEGIN, END, measured_section, replace_measured
-from aftereffect.report.robustness_page import alarms_section, estimates_section
+from aftereffect.report.robustness_page import alarms_section, drifts_section, estimates_section
 from aftereffect.theory.fair_dual import fair_dual
 
 
@@ -64,3 +64,10 @@ def test_alarms_and_estimates_are_shares():
     assert alarms_section(alarms, 200).count("| 0.5 |") == 5
     assert estimates_section(estimates, 200, 2).count("| 0.8 |") == 5
     assert np.isfinite([e.error for e in estimates]).all()
+
+
+def test_drift_is_measured_with_and_without():
+    found = list(measure_drifts(300, 2, 1))
+    assert [f.family for f in found] == ["gaussian", "patrol", "loan", "bump", "lipschitz"]
+    assert all(0 <= f.still <= 1 and 0 <= f.drifting <= 1 for f in found)
+    assert "| loan | 1.5% | 80.0% | 200 |" in drifts_section([Drifts("loan", 0.015, 0.8, 200)], 300)

@@ -19,21 +19,24 @@ from aftereffect.policies.curve_fit import (
     SPREAD,
     STEEPNESS,
     SUM,
-    VALUE,
     WHITE,
     fitted,
 )
 from aftereffect.policies.curve_thompson import (
+    AGE,
     EXPLORED_FIELD,
     EXPLORING,
+    FADED_AT,
     FIELD,
     HOLD,
     HOLD_UNTIL,
     TAKES_TURNS,
     TRACK,
-    take_turn,
+    bank_of,
 )
+from aftereffect.policies.forgetting import POWER, SCORE, ages_tried, drift_seen
 from aftereffect.policies.impact_tracks import EVIDENCE, MEMORY, contradiction, estimated_memory, known_tracks
+from aftereffect.policies.share_values import price_chances, price_turns, take_turn
 from aftereffect.simulation.simulate import run_once
 from aftereffect.testing import check_policy
 
@@ -106,14 +109,15 @@ def test_every_decision_is_the_best_for_curves_drawn_from_the_posterior(feedback
         if state.codes[HOLD_UNTIL] == t + int(HOLD):  # decided just now
             exploring = state.codes[EXPLORING] == 1
             field = state.fields[state.codes[EXPLORED_FIELD if exploring else FIELD]]
+            bank = state.banks[bank_of(state, int(state.codes[AGE]))]
             for k in range(3):
-                n, total, noise = state.banks[0, COUNT, k], state.banks[0, SUM, k], state.cells[NOISE, k]
+                n, total, noise = bank[COUNT, k], bank[SUM, k], state.cells[NOISE, k]
                 precision = _precision(levels + 1, field[STEEPNESS], field[BEND]) + np.diag(n / noise)
                 covariance = np.linalg.inv(precision)
                 mean = covariance @ ((total - CENTRE * n) / noise)
                 # The field colours by L'^-1 D^-1/2 with precision L D L' = (L D^1/2)(L D^1/2)': numpy's own Cholesky factor.
                 deviation = np.linalg.solve(np.linalg.cholesky(precision).T, state.cells[WHITE, k])
-                drawn = np.clip(CENTRE + mean + (1.0 if exploring else 0.5) * deviation, 0, 1)
+                drawn = np.clip(CENTRE + mean + (1.0 if exploring else 0.4) * deviation, 0, 1)
                 assert state.cells[DRAWN, k] == pytest.approx(drawn, abs=1e-6)
             value = shares * state.cells[DRAWN]
             assert value[rows, np.rint(p * levels).astype(int)].sum() == pytest.approx(
@@ -192,31 +196,31 @@ def _mean_response_when_activated(curve, share: float, memory: float) -> float:
 
 @pytest.mark.parametrize("memory", [0.3, 0.6])
 def test_a_held_share_is_priced_at_the_mean_response_of_its_activations(memory: float) -> None:
-    from aftereffect.policies.curve_thompson import price_chances
-
     x = np.linspace(0, 1, 201)
     curve = lambda v: 0.9 - 0.6 * (v - 0.4) ** 2  # noqa: E731
-    cells = np.zeros((4, 1, 201))
-    cells[DRAWN, 0] = curve(x)
-    price_chances(cells, memory)
+    value = np.zeros((1, 201))
+    price_chances(curve(x)[None], value, memory)
     for share in (0.2, 0.5, 0.9):
         expected = share * _mean_response_when_activated(curve, share, memory)
-        assert cells[VALUE, 0, round(share * 200)] == pytest.approx(expected, abs=0.004)
+        assert value[0, round(share * 200)] == pytest.approx(expected, abs=0.004)
 
 
-def test_turns_are_priced_at_the_impact_they_lead_to() -> None:
-    from aftereffect.policies.curve_thompson import price_turns
-
-    cells = np.zeros((4, 1, 201))
-    cells[DRAWN, 0] = np.linspace(0, 1, 201)  # the response is the impact itself
-    price_turns(cells, 0.5)
-    for every in (1, 2, 4, 5):
-        impact = on_turn = 0.0
-        for t in range(every * 40):  # its turn comes in rounds 0, every, 2 every, ..
-            impact += ((t % every == 0) - impact) * 0.5
-            if t % every == 0:
-                on_turn = impact
-        assert cells[VALUE, 0, 200 // every] == pytest.approx(on_turn / every, abs=1e-3)
+@pytest.mark.parametrize("memory", [0.2, 0.5, 0.8])
+def test_turns_are_priced_at_what_they_earn_when_played(memory: float) -> None:
+    """Every share against a thousand rounds in which it is played, as `take_turn` plays it against the rest."""
+    steps, x = 200, np.linspace(0, 1, 201)
+    curve = lambda v: 0.5 + 0.4 * np.sin(3.0 * v)  # noqa: E731
+    value = np.zeros((1, steps + 1))
+    price_turns(curve(x)[None], value, memory)
+    for level in range(1, steps + 1):
+        levels, credit, turn = np.array([level, steps - level]), np.zeros(2), np.zeros(2)
+        impact, earned = level / steps, 0.0
+        for t in range(7 * steps):
+            take_turn(levels, steps, credit, turn)
+            impact += (turn[0] - impact) * (1 - memory)
+            if t >= 2 * steps and turn[0] > 0:
+                earned += float(curve(impact))
+        assert value[0, level] == pytest.approx(earned / (5 * steps), abs=2e-3)
 
 
 def test_taking_turns_adds_up_to_the_split_and_beats_holding_it_on_patrol() -> None:
@@ -322,6 +326,65 @@ def test_the_memory_in_use_is_one_of_the_candidates() -> None:
     done = run_once(ae.problem("patrol", memory=0.5), ae.CurveThompson(memory_bound=0.8), np.array([3000]), 2)
     assert 0 <= done.state.codes[TRACK] < len(done.state.tracks)
     assert done.state.tracks[:, MEMORY].max() == pytest.approx(0.8)
+
+
+# Responses that drift.
+
+
+def test_what_forgets_weighs_observations_by_their_age() -> None:
+    """Booked in round s, an observation weighs (s'/t)^power in round t; s' is the decision it followed."""
+    agent = ae.CurveThompson(memory=0.0, levels=4).start(1, seed=1)
+    decided = []
+    for t in range(1, 101):
+        agent.ask()
+        if agent.state.codes[FADED_AT] == t:
+            decided.append(t)
+        agent.tell([1.0])
+    last = decided[-1]
+    booked = agent.state.banks[len(agent.state.tracks) :, COUNT, 0, 4]
+    since = [max(d for d in decided if d <= s) for s in range(1, 101)]
+    for power, count in zip(agent.state.ages[1:, POWER], booked, strict=True):
+        assert count == pytest.approx(sum((d / last) ** power for d in since))
+
+
+def test_banks_are_scored_by_what_they_foretold() -> None:
+    agent = ae.CurveThompson(memory=0.0, levels=4).start(2, seed=1)
+    agent.ask()
+    agent.state.foretold[:, :, 4] = [[0.5, 0.2], [0.8, 0.2], [0.1, 0.0]]
+    before = agent.state.ages[:, SCORE].copy()
+    agent.tell([0.75, NAN], allocation=[1.0, 0.0], trials=[4, 0])
+    gained = agent.state.ages[:, SCORE] - before
+    log_likelihood = lambda m: 3 * np.log(m) + np.log(1 - m)  # noqa: E731  (three of four)
+    assert gained == pytest.approx([0.0, *(log_likelihood(m) - log_likelihood(0.5) for m in (0.8, 0.1))])
+
+
+def test_drift_is_seen_where_there_is_some_and_rarely_where_there_is_none() -> None:
+    """At most 5 percent by Ville's inequality: 7 of 40 would happen with probability below .004 even at 5 percent."""
+    said: dict[int | None, list[bool]] = {}
+    for drift in (None, 20_000):
+        said[drift] = []
+        for name, seed in itertools.product(("patrol", "loan", "bump", "lipschitz"), range(10)):
+            problem = ae.problem(name, memory=0.5, seed=seed, drift=drift)
+            state = run_once(problem, ae.CurveThompson(), np.array([20_000]), seed).state
+            said[drift].append(drift_seen(state.ages, int(state.codes[AGE]))["drifting"])
+    assert sum(said[None]) < 7
+    assert sum(said[20_000]) > 20
+
+
+def test_it_follows_responses_that_change_places() -> None:
+    """Two arms trade places half-way; what never forgets would need as long again to notice."""
+    good, bad = (lambda x: 0.8 + 0.0 * x), (lambda x: 0.3 + 0.0 * x)
+    problem = ae.Problem([good, bad], impact=ae.Discounted(0.5), drift=ae.Drift([bad, good], 40_000))
+    done = run_once(problem, ae.CurveThompson(), np.array([36_000, 40_000]), 3)
+    late = (done.utility[1] - done.utility[0]) / 4_000
+    assert late > 0.72  # of .78 at best, .31 without noticing
+    said = ae.CurveThompson(memory=0.5).explain(done.state, ae.Setting(2, memory=0.5), 40_001, done.allocation[-1])
+    assert said["drift"]["drifting"]
+    assert said["drift"]["trusts_latest"] < 1.0
+
+
+def test_before_any_reward_no_drift_is_claimed() -> None:
+    assert drift_seen(ages_tried(), 0) == {"drifting": False, "log10_evidence": 0.0, "trusts_latest": 1.0}
 
 
 @pytest.mark.parametrize(

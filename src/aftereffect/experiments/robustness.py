@@ -1,4 +1,4 @@
-"""What curve-thompson makes of what it was not told: an unknown memory, a wrong one, and whether it notices."""
+"""What curve-thompson makes of what it was not told: an unknown memory, a wrong one, drift; and whether it notices."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from aftereffect.policies.curve_thompson import CurveThompson
 from aftereffect.simulation.simulate import draw_instance, run_once, setting_for, simulate
 
 
-def explanations(name: str, policy: Policy, horizon: int, instances: int, seed: int) -> list[dict[str, Any]]:
+def explanations(
+    name: str, policy: Policy, horizon: int, instances: int, seed: int, drift: int | None = None
+) -> list[dict[str, Any]]:
     """What the policy says for itself at the end of a run on each of several instances with two arms."""
-    drawn = family(name, arms=2, memory=MEMORY)
+    drawn = family(name, arms=2, memory=MEMORY, drift=drift)
 
     def one(number: int) -> dict[str, Any]:
         problem = draw_instance(drawn, seed, number)
@@ -48,6 +50,30 @@ def measure_alarms(horizon: int, instances: int, seed: int, told: tuple[float, .
             said = [e["model"] for e in explanations(name, CurveThompson(memory=memory), horizon, instances, seed)]
             contradicted, can_tell = (float(np.mean([s[what] for s in said])) for what in ("contradicted", "can_tell"))
             yield Alarms(name, memory, contradicted, can_tell, instances)
+
+
+@dataclass(frozen=True)
+class Drifts:
+    """Shares of runs said to drift: where responses stay as they are, and where they drift to others over the horizon."""
+
+    family: str
+    still: float
+    drifting: float
+    instances: int
+
+
+def measure_drifts(horizon: int, instances: int, seed: int) -> Iterator[Drifts]:
+    """How often responses are said to drift at the end of a run."""
+    for name in DRAWN:
+        still, drifting = (
+            float(
+                np.mean(
+                    [e["drift"]["drifting"] for e in explanations(name, CurveThompson(), horizon, instances, seed, d)]
+                )
+            )
+            for d in (None, horizon)
+        )
+        yield Drifts(name, still, drifting, instances)
 
 
 @dataclass(frozen=True)

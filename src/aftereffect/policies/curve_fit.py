@@ -52,10 +52,15 @@ def fresh_cells(arms: int, nodes: int) -> Floats:
 
 
 @helper
+def node_of(impact: float, steps: int) -> int:
+    """The node nearest to an impact."""
+    return min(steps, int(impact * steps + 0.5))
+
+
+@helper
 def book(booked: Floats, k: int, impact: float, seen: float, reward: float) -> None:
     """Book observations of arm k at an impact."""
-    steps = booked.shape[2] - 1
-    node = min(steps, int(impact * steps + 0.5))
+    node = node_of(impact, booked.shape[2] - 1)
     booked[COUNT, k, node] += seen
     booked[SUM, k, node] += seen * reward
 
@@ -128,9 +133,22 @@ def renew_noise(booked: Floats, cells: Floats, fields: Floats, field: int, room:
             noise[i] = max(spread, LEAST_NOISE)
 
 
+@helper
+def _response(off_centre: float) -> float:
+    return min(1.0, max(0.0, CENTRE + off_centre))  # rewards lie in [0, 1], so curves do
+
+
 @kernel
 def draw_curves(
-    booked: Floats, cells: Floats, fields: Floats, field: int, size: float, kept: float, room: Floats, rng: Words
+    booked: Floats,
+    cells: Floats,
+    fields: Floats,
+    field: int,
+    size: float,
+    kept: float,
+    room: Floats,
+    rng: Words,
+    mean: Floats,
 ) -> None:
     """A curve for every arm; deviations from the mean are `size` times a posterior sample's, `kept` of them the last draw's."""
     for k in range(cells.shape[1]):
@@ -139,16 +157,17 @@ def draw_curves(
         refresh_white(rng, kept, white)
         colour(room[BANDS:], white, noise)
         for i in range(drawn.shape[0]):
-            drawn[i] = min(1.0, max(0.0, CENTRE + curve[i] + size * noise[i]))  # rewards lie in [0, 1], so curves do
+            mean[k, i] = _response(curve[i])
+            drawn[i] = _response(curve[i] + size * noise[i])
 
 
 @kernel
-def estimate_curves(booked: Floats, cells: Floats, fields: Floats, field: int, room: Floats) -> None:
-    """The posterior mean of every arm's curve, within [0, 1], where draws go."""
+def estimate_curves(booked: Floats, cells: Floats, fields: Floats, field: int, room: Floats, mean: Floats) -> None:
+    """The posterior mean of every arm's curve."""
     for k in range(cells.shape[1]):
         fit_arm(booked, cells[NOISE, k], k, fields, field, room)
         for i in range(cells.shape[2]):
-            cells[DRAWN, k, i] = min(1.0, max(0.0, CENTRE + room[CURVE, i]))
+            mean[k, i] = _response(room[CURVE, i])
 
 
 def fitted(booked: Floats, cells: Floats, fields: Floats, field: int) -> tuple[Floats, Floats]:

@@ -10,22 +10,24 @@ smooth or flat curves, formed where the policy happened to look, cannot keep it 
 in spells that follow up one draw: a single look of a few rounds says too little. Only while most decisions explore does
 each draw afresh, to cover the ground.
 
-Where the memory is unknown, several are followed at once (`impact_tracks`) and one is drawn by its evidence. Where
-activations drive the impact, holding a split lets chance move it; giving everything to one arm at a time, in turns that add
-up to the split, does not. Both are priced for the same drawn curves and the better is played.
+A decision is held for a few rounds, later for a small part of the past, for every move costs; but one that the estimates
+think worse than the best is held only until its loss can be told from noise.
+
+Where the memory is unknown, several are followed at once (`impact_tracks`) and one is drawn by its evidence. Where responses
+drift, so is how much of the past to trust (`forgetting`). Where activations drive the impact, both holding a split and taking
+turns are priced for the same drawn curves (`share_values`) and the better is played.
 
 Nothing here uses the horizon. There is no regret bound for this policy: it is judged by measurement.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from aftereffect._compile import helper, kernel
+from aftereffect._compile import helper
 from aftereffect._random import Words, uniform
 from aftereffect.errors import AftereffectError, MissingParameter
 from aftereffect.model.curves import Floats
@@ -51,16 +53,26 @@ from aftereffect.policies.curve_fit import (
     VALUE,
     draw_by_evidence,
     draw_curves,
+    estimate_curves,
     fields_tried,
     fitted,
     fresh_cells,
     renew_noise,
     weigh_fields,
 )
+from aftereffect.policies.forgetting import (
+    SCORE,
+    ages_tried,
+    drift_seen,
+    forget,
+    judge_and_book,
+    trusted,
+)
 from aftereffect.policies.grid import deploy_levels, make_grid
 from aftereffect.policies.impact_tracks import EVIDENCE as TRACK_EVIDENCE
 from aftereffect.policies.impact_tracks import (
     MEMORY,
+    MOST_NOISE,
     REALISED,
     book_all,
     candidate_tracks,
@@ -72,11 +84,12 @@ from aftereffect.policies.impact_tracks import (
     weigh_tracks,
 )
 from aftereffect.policies.rules import register_rule
+from aftereffect.policies.share_values import price, take_turn
 
 LEVELS = 200  # half a percent; twice as many gained nothing measurable in 1e5 rounds and cost twice the time
 MOST_LEVELS = 2000  # precisions grow with the cube of the levels; beyond this the factorisation runs out of digits
 HOLD, HOLD_GROWTH = 5.0, 3e-3  # rounds an allocation is held, and the share of the past it grows to: every move costs
-REVIEW = 0.1  # growth of t after which smoothness, noise and memory are learned anew
+REVIEW = 0.1  # growth of t after which smoothness, noise, memory and drift are learned anew
 KEPT = 0.9  # share of the drawn deviation kept to the next decision: fewer changes; a spell of exploring starts afresh
 CLIFFS = 0.25  # share of the spells that explore for cliffs, not just for steep curves
 MOSTLY = 0.5  # share of exploring decisions from which on each draws afresh, to cover the ground
@@ -84,22 +97,23 @@ SPELL = 10.0  # decisions that explore in a row, in the mean: as long as KEPT re
 UNKNOWN_BOUND = 0.95  # of a memory about which nothing is known: a half-life of 13 rounds
 
 # entries of `codes`
-HOLD_UNTIL, REVIEW_AT, FIELD, TRACK, EXPLORING, EXPLORED_FIELD = 0, 1, 2, 3, 4, 5
-LEARNS_MEMORY, MAY_TAKE_TURNS, TAKES_TURNS = 6, 7, 8
+HOLD_UNTIL, REVIEW_AT, FIELD, TRACK, AGE, EXPLORING, EXPLORED_FIELD, FADED_AT = 0, 1, 2, 3, 4, 5, 6, 7
+LEARNS_MEMORY, MAY_TAKE_TURNS, TAKES_TURNS = 8, 9, 10
+CODES = 11
 TEMPERATURE, EXPLORATION, AGAINST = 0, 1, 2  # entries of `settings`
 
 
 class CurveThompsonState(NamedTuple):
     rng: Words
-    codes: (
-        Ints  # hold until, review at, field and track in use, exploring and with which field, what it may do and does
-    )
+    codes: Ints  # until when, what is in use, what it may do and does: see above
     settings: Floats  # temperature, exploration; the most evidence so far against the model that was given
     fields: Floats  # see curve_fit
     tracks: Floats  # see impact_tracks
     impact: Floats  # (tracks, arms)
-    banks: Floats  # (tracks, 2, arms, N + 1): what each track has booked
-    cells: Floats  # (4, arms, N + 1), see curve_fit; the last row is what an arm's share is worth under the drawn curve
+    ages: Floats  # see forgetting
+    banks: Floats  # (tracks + ages - 1, 2, arms, N + 1): what each track has booked, and what forgets that of the one in use
+    foretold: Floats  # (ages, arms, N + 1): mean curves at the last decision
+    cells: Floats  # (4, arms, N + 1), see curve_fit
     bounds: Ints
     levels: Ints  # as last chosen
     trial: Ints  # as taking turns would have it
@@ -108,31 +122,54 @@ class CurveThompsonState(NamedTuple):
 
 
 @helper
+def bank_of(state: CurveThompsonState, age: int) -> int:
+    """Where the bank of an age is: without forgetting it is that of the track in use."""
+    return int(state.codes[TRACK]) if age == 0 else state.tracks.shape[0] + age - 1
+
+
+@helper
+def fade(state: CurveThompsonState, t: int) -> None:
+    """Bring the banks that forget up to a round."""
+    forget(state.banks[state.tracks.shape[0] :], state.ages, max(1, state.codes[FADED_AT]), t)
+    state.codes[FADED_AT] = t
+
+
+@helper
 def review(state: CurveThompsonState, t: int) -> bool:
-    """Learn smoothness, noise and memory anew, if it is time to; tells whether it was."""
+    """Learn smoothness, noise, memory and drift anew, if it is time to; tells whether it was."""
     codes, fields, cells, tracks, banks = state.codes, state.fields, state.cells, state.tracks, state.banks
     if t < codes[REVIEW_AT]:
         return False
     arms = cells.shape[1]
     room = state.work[arms : arms + ROOM]
-    weigh_fields(banks[codes[TRACK]], cells, fields, t, room)
+    fade(state, t)
+    codes[AGE] = draw_by_evidence(state.ages[:, SCORE], state.rng)
+    weigh_fields(banks[bank_of(state, codes[AGE])], cells, fields, t, room)
     codes[FIELD] = draw_by_evidence(fields[:, EVIDENCE], state.rng)
     weigh_tracks(banks, tracks, fields, codes[FIELD], t, room, state.work[arms + ROOM])
     state.settings[AGAINST] = max(state.settings[AGAINST], evidence_against(tracks))
     if codes[LEARNS_MEMORY] == 1:
         codes[TRACK] = draw_by_evidence(tracks[:, TRACK_EVIDENCE], state.rng)
-    renew_noise(banks[codes[TRACK]], cells, fields, codes[FIELD], room)
+    renew_noise(banks[bank_of(state, codes[AGE])], cells, fields, codes[FIELD], room)
     codes[REVIEW_AT] = t + 1 + int(REVIEW * t)
     return True
 
 
 @helper
+def rounds_trusted(state: CurveThompsonState, t: int) -> float:
+    """How many rounds the estimates rest on: what takes the place of t where the past is forgotten."""
+    return t * trusted(state.ages, state.codes[AGE])
+
+
+@helper
 def draw(state: CurveThompsonState, t: int) -> None:
-    """Draw curves for a decision in round t, and say how long it is held."""
-    codes, settings, cells = state.codes, state.settings, state.cells
+    """Draw curves for a decision in round t, say how long it is held at most, and foretell what will be seen."""
+    codes, settings, cells, fields, age = state.codes, state.settings, state.cells, state.fields, state.codes[AGE]
     arms = cells.shape[1]
-    room, booked = state.work[arms : arms + ROOM], state.banks[codes[TRACK]]
-    share, mark = min(1.0, settings[EXPLORATION] / t), SPELL * uniform(state.rng)
+    fade(state, t)
+    room, booked, mean = state.work[arms : arms + ROOM], state.banks[bank_of(state, age)], state.foretold[age]
+    rounds = rounds_trusted(state, t)
+    share, mark = min(1.0, settings[EXPLORATION] / rounds), SPELL * uniform(state.rng)
     explored = codes[EXPLORING] == 1
     exploring = mark >= 1.0 - share if explored else mark < share
     codes[EXPLORING] = 1 if exploring else 0
@@ -141,105 +178,54 @@ def draw(state: CurveThompsonState, t: int) -> None:
         if not follow_up:
             codes[EXPLORED_FIELD] = 1 if uniform(state.rng) < CLIFFS else 0
         kept = KEPT if follow_up else 0.0
-        draw_curves(booked, cells, state.fields, codes[EXPLORED_FIELD], 1.0, kept, room, state.rng)
+        draw_curves(booked, cells, fields, codes[EXPLORED_FIELD], 1.0, kept, room, state.rng, mean)
     else:
-        draw_curves(booked, cells, state.fields, codes[FIELD], settings[TEMPERATURE], KEPT, room, state.rng)
-    codes[HOLD_UNTIL] = t + int(max(HOLD, HOLD_GROWTH * t))
-
-
-@kernel
-def price_shares(cells: Floats) -> None:
-    """What a held share is worth where shares drive the impact: share times response."""
-    steps = cells.shape[2] - 1
-    for k in range(cells.shape[1]):
-        for i in range(steps + 1):
-            cells[VALUE, k, i] = (i / steps) * cells[DRAWN, k, i]
+        draw_curves(booked, cells, fields, codes[FIELD], settings[TEMPERATURE], KEPT, room, state.rng, mean)
+    for j in range(state.ages.shape[0]):
+        if exploring or j != age:  # else drawing them has left the means there
+            estimate_curves(state.banks[bank_of(state, j)], cells, fields, codes[FIELD], room, state.foretold[j])
+    codes[HOLD_UNTIL] = t + int(max(HOLD, HOLD_GROWTH * rounds))
 
 
 @helper
-def _between(curve: Floats, x: float) -> float:
-    steps = curve.shape[0] - 1
-    place = min(1.0, max(0.0, x)) * steps
-    node = min(steps - 1, int(place))
-    return float(curve[node] + (place - node) * (curve[node + 1] - curve[node]))
+def may_take_turns(state: CurveThompsonState) -> bool:
+    return bool(state.codes[MAY_TAKE_TURNS] == 1 and state.tracks[state.codes[TRACK], REALISED] > 0.0)
 
 
-@kernel
-def price_chances(cells: Floats, memory: float) -> None:
-    """What a held share p is worth where activations drive the impact: p times the mean response when activated.
-
-    The impact is then (1 - memory) + memory f, with f of mean p and variance p (1 - p)(1 - memory)/(1 + memory). A Beta
-    distribution with these stands for f, and the two points of its Gauss quadrature for that.
-    """
-    steps = cells.shape[2] - 1
-    size = 2.0 * memory / (1.0 - memory)  # the two parameters of the Beta distribution, added up
-    for i in range(steps + 1):
-        share = i / steps
-        second = share * (share * size + 1.0) / (size + 1.0)
-        third = second * (share * size + 2.0) / (size + 2.0)
-        low, high, weight = share, share, 0.5
-        if second - share * share > 1e-12:
-            slope = (third - share * second) / (second - share * share)  # the nodes' sum
-            product = share * slope - second
-            half = math.sqrt(max(0.0, 0.25 * slope * slope - product))
-            low, high = 0.5 * slope - half, 0.5 * slope + half
-            weight = (high - share) / (high - low)
-        for k in range(cells.shape[1]):
-            at_low = _between(cells[DRAWN, k], 1.0 - memory + memory * low)
-            at_high = _between(cells[DRAWN, k], 1.0 - memory + memory * high)
-            cells[VALUE, k, i] = share * (weight * at_low + (1.0 - weight) * at_high)
-
-
-@kernel
-def price_turns(cells: Floats, memory: float) -> None:
-    """What a share p is worth as every 1/p-th turn: the impact on its turn is (1 - memory)/(1 - memory^(1/p))."""
-    steps = cells.shape[2] - 1
-    for k in range(cells.shape[1]):
-        cells[VALUE, k, 0] = 0.0
-        for i in range(1, steps + 1):
-            share = i / steps
-            impact = (1.0 - memory) / (1.0 - memory ** (1.0 / share))
-            cells[VALUE, k, i] = share * _between(cells[DRAWN, k], impact)
-
-
-@kernel
-def price(cells: Floats, track: Floats, turns: bool) -> None:
-    """What each share is worth under the drawn curves, by what drives the impact on this track and how it is played."""
-    if turns:
-        price_turns(cells, track[MEMORY])
-    elif track[REALISED] > 0.0:
-        price_chances(cells, track[MEMORY])
-    else:
-        price_shares(cells)
+@helper
+def best_levels(state: CurveThompsonState, curves: Floats, turns: bool, levels: Ints, rng: Words) -> float:
+    """The best levels for some curves, held or in turns, and what they earn."""
+    track, value, bounds = state.tracks[state.codes[TRACK]], state.cells[VALUE], state.bounds
+    price(curves, value, track[MEMORY], track[REALISED] > 0.0, turns)
+    return best_plain(value, bounds[0], bounds[1], state.work[: curves.shape[0]], levels, rng)
 
 
 @helper
 def decide(state: CurveThompsonState) -> None:
     """The best levels for the drawn curves; where activations drive the impact also whether to hold them or take turns."""
-    codes, cells, bounds = state.codes, state.cells, state.bounds
-    plain, track = state.work[: cells.shape[1]], state.tracks[codes[TRACK]]
-    price(cells, track, False)
-    held = best_plain(cells[VALUE], bounds[0], bounds[1], plain, state.levels, state.rng)
+    codes, drawn = state.codes, state.cells[DRAWN]
+    held = best_levels(state, drawn, False, state.levels, state.rng)
     codes[TAKES_TURNS] = 0
-    if codes[MAY_TAKE_TURNS] == 1 and track[REALISED] > 0.0:
-        price(cells, track, True)
-        if best_plain(cells[VALUE], bounds[0], bounds[1], plain, state.trial, state.rng) > held:
-            codes[TAKES_TURNS] = 1
-            for k in range(state.levels.shape[0]):
-                state.levels[k] = state.trial[k]
+    if may_take_turns(state) and best_levels(state, drawn, True, state.trial, state.rng) > held:
+        codes[TAKES_TURNS] = 1
+        for k in range(state.levels.shape[0]):
+            state.levels[k] = state.trial[k]
 
 
 @helper
-def take_turn(levels: Ints, steps: int, credit: Floats, allocation: Floats) -> None:
-    """Everything to the arm that is furthest behind its share."""
-    chosen = 0
-    for k in range(levels.shape[0]):
-        credit[k] += levels[k] / steps
-        allocation[k] = 0.0
-        if credit[k] > credit[chosen]:
-            chosen = k
-    credit[chosen] -= 1.0
-    allocation[chosen] = 1.0
+def limit_hold(state: CurveThompsonState, t: int) -> None:
+    """Hold a decision only until what the estimates say it loses exceeds the standard error of so many rewards' mean."""
+    codes, value, track = state.codes, state.cells[VALUE], state.tracks[state.codes[TRACK]]
+    mean, nobody = state.foretold[codes[AGE]], state.rng[:0]
+    best = best_levels(state, mean, False, state.trial, nobody)
+    if may_take_turns(state):
+        best = max(best, best_levels(state, mean, True, state.trial, nobody))
+    price(mean, value, track[MEMORY], track[REALISED] > 0.0, codes[TAKES_TURNS] == 1)
+    loss = best
+    for k in range(state.levels.shape[0]):
+        loss -= value[k, state.levels[k]]
+    if loss * loss * (codes[HOLD_UNTIL] - t) > MOST_NOISE:
+        codes[HOLD_UNTIL] = t + int(max(HOLD, MOST_NOISE / (loss * loss)))
 
 
 def ask(state: CurveThompsonState, t: int, allocation: Floats) -> None:
@@ -247,6 +233,7 @@ def ask(state: CurveThompsonState, t: int, allocation: Floats) -> None:
     if t >= state.codes[HOLD_UNTIL]:
         draw(state, t)
         decide(state)
+        limit_hold(state, t)
     steps = state.cells.shape[2] - 1
     if state.codes[TAKES_TURNS] == 1:
         take_turn(state.levels, steps, state.credit, allocation)
@@ -256,6 +243,8 @@ def ask(state: CurveThompsonState, t: int, allocation: Floats) -> None:
 
 def tell(state: CurveThompsonState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
     follow(state.tracks, state.impact, allocation, seen, True)
+    forgetful = state.banks[state.tracks.shape[0] :]
+    judge_and_book(state.ages, forgetful, state.foretold, state.impact[state.codes[TRACK]], seen, reward)
     book_all(state.banks, state.impact, seen, reward)
 
 
@@ -273,7 +262,7 @@ class CurveThompson(Policy):
 
     `memory` is how strongly the past weighs; with `memory_bound` instead it is unknown but at most that, and estimated.
     `follow` says what drives the impact: the shares ("intended") or the activations they lead to ("realised").
-    `temperature` is how much of the curves' uncertainty is played on once exploration is over (.5; near zero it believes
+    `temperature` is how much of the curves' uncertainty is played on once exploration is over (.4; near zero it believes
     its estimates, at one it samples the posterior). `exploration` is how many rounds it explores at the start; from then on
     a share exploration/t of its decisions. `levels` is how fine shares are (default 200).
     """
@@ -282,8 +271,8 @@ class CurveThompson(Policy):
     memory: float | None = None
     memory_bound: float | None = None
     follow: str = "intended"
-    temperature: float = 0.5
-    exploration: float = 500.0
+    temperature: float = 0.4
+    exploration: float = 300.0
     levels: int | None = None
 
     def __post_init__(self) -> None:
@@ -315,9 +304,9 @@ class CurveThompson(Policy):
         return known_tracks(float(memory), realised, watch_driver=setting.feedback != "split")
 
     def state(self, setting: Setting) -> CurveThompsonState:
-        grid, tracks, arms = self.grid(setting), self._tracks(setting), setting.arms
+        grid, tracks, ages, arms = self.grid(setting), self._tracks(setting), ages_tried(), setting.arms
         nodes = grid.levels + 1
-        codes = np.zeros(9, dtype=np.int64)
+        codes = np.zeros(CODES, dtype=np.int64)
         codes[EXPLORING] = 1
         codes[LEARNS_MEMORY] = int(self.memory_bound is not None)
         codes[MAY_TAKE_TURNS] = int(setting.limits.trivial)
@@ -328,7 +317,9 @@ class CurveThompson(Policy):
             fields=fields_tried(nodes),
             tracks=tracks,
             impact=np.zeros((len(tracks), arms)),
-            banks=np.zeros((len(tracks), 2, arms, nodes)),
+            ages=ages,
+            banks=np.zeros((len(tracks) + len(ages) - 1, 2, arms, nodes)),
+            foretold=np.zeros((len(ages), arms, nodes)),
             cells=fresh_cells(arms, nodes),
             bounds=np.stack([grid.low, grid.high]),
             levels=np.zeros(arms, dtype=np.int64),
@@ -343,13 +334,12 @@ class CurveThompson(Policy):
 
 def explain_curves(state: CurveThompsonState, grid: Grid) -> dict[str, Any]:
     """What the curves look like where the allocation is, which allocation the estimates favour, and is the model right."""
-    field, track = int(state.codes[FIELD]), int(state.codes[TRACK])
-    booked = state.banks[track]
+    field, track, age = int(state.codes[FIELD]), int(state.codes[TRACK]), int(state.codes[AGE])
+    booked = state.banks[bank_of(state, age)]
     mean, deviation = fitted(booked, state.cells, state.fields, field)
-    cells = state.cells.copy()
-    cells[DRAWN] = mean.clip(0.0, 1.0)
-    price(cells, state.tracks[track], bool(state.codes[TAKES_TURNS]))
-    value, favourite = cells[VALUE], np.zeros(len(state.levels), dtype=np.int64)
+    value, favourite = np.zeros(mean.shape), np.zeros(len(state.levels), dtype=np.int64)
+    memory, realised, *_ = state.tracks[track]
+    price(mean.clip(0.0, 1.0), value, memory, bool(realised), bool(state.codes[TAKES_TURNS]))
     expected = best_plain(value, grid.low, grid.high, np.zeros(value.shape), favourite, np.zeros(0, dtype=np.uint64))
     learns = state.codes[LEARNS_MEMORY] == 1
     return {
@@ -361,6 +351,7 @@ def explain_curves(state: CurveThompsonState, grid: Grid) -> dict[str, Any]:
         "smoothness": {"steepness": float(state.fields[field, STEEPNESS]), "bend": float(state.fields[field, BEND])},
         "memory": estimated_memory(state.tracks) if learns else {"given": float(state.tracks[0, MEMORY])},
         "model": {} if learns else contradiction(state.tracks, float(state.settings[AGAINST])),
+        "drift": drift_seen(state.ages, age),
         "arms": [
             {
                 "level": int(level),

@@ -40,13 +40,13 @@ from aftereffect.policies.curve_thompson import (
     CurveThompsonState,
     draw,
     explain_curves,
-    price_shares,
     review,
 )
 from aftereffect.policies.grid import deploy_levels
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.rules import skip as skip_curves
 from aftereffect.policies.rules import tell as tell_curves
+from aftereffect.policies.share_values import price_shares
 
 CELLS, USUAL_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
 HALVINGS = 10  # of the interval in which the smallest tolerance lies that the estimates allow: to a thousandth
@@ -93,8 +93,8 @@ def ask(state: FairThompsonState, t: int, allocation: Floats) -> None:
         renew_noise(booked, measures, state.fields, state.field[0], room)
     if t >= curves.codes[HOLD_UNTIL]:
         draw(curves, t)
-        price_shares(curves.cells)
-        estimate_curves(booked, measures, state.fields, state.field[0], room)
+        price_shares(curves.cells[DRAWN], curves.cells[VALUE])
+        estimate_curves(booked, measures, state.fields, state.field[0], room, measures[DRAWN])
         state.tolerance[1] = state.tolerance[0]
         if (
             choose(state, state.tolerance[0]) == -np.inf

@@ -68,8 +68,8 @@ def follow(tracks: Floats, impact: Floats, allocation: Floats, seen: Floats, kno
 
 @helper
 def book_all(banks: Floats, impact: Floats, seen: Floats, reward: Floats) -> None:
-    """Book what was seen on every track."""
-    for m in range(banks.shape[0]):
+    """Book what was seen on every track; banks beyond the tracks' are left alone."""
+    for m in range(impact.shape[0]):
         for k in range(seen.shape[0]):
             if seen[k] > 0.0:
                 book(banks[m], k, impact[m, k], seen[k], reward[k])

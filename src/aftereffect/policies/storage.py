@@ -20,7 +20,7 @@ from aftereffect.policies.base import Policy, Setting, policy
 from aftereffect.policies.rules import PlainState
 
 FORMAT = "aftereffect-agent"
-SCHEMA = 2  # 1 had no fairness in the state of Algorithms 1 and 3
+SCHEMA = 3  # 1 had no fairness in the state of Algorithms 1 and 3, 2 no forgetting in that of curve-thompson
 SCRATCH = ("work",)  # state fields that hold nothing from one call to the next
 
 
