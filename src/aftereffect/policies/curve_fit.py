@@ -19,7 +19,7 @@ from aftereffect.policies.smooth_field import colour, factorise, posterior, prio
 
 CENTRE, SPREAD = 0.5, 0.5  # before any data a curve lies around one half, give or take one half
 STEEPNESS_TRIED = (0.3, 1.0)  # typical slopes of curves from [0, 1] to [0, 1]: gentle, and all of the range
-BENDS_TRIED = (0.03, 0.1, 0.3, 1.0, 3.0)  # over which distance slopes change: from kinks to straight lines
+BENDS_TRIED = (0.03, 0.1, 0.3, 1.0)  # over which distance slopes change: from kinks to nearly straight lines
 STEEP = (1.0, 0.1)  # the exploring field: as wide as curves on [0, 1] get, without excluding bumps
 CLIFF = (3.0, 0.1)  # and one for curves that rise or fall by a third of the range within a tenth of it
 LEAST_NOISE = 1e-4  # rewards that were all alike so far still vary a little
