@@ -288,7 +288,7 @@ def test_an_unknown_memory_is_estimated() -> None:
     random = np.random.default_rng(2)
     agent = ae.CurveThompson(memory_bound=0.95).start(2, seed=1)
     impact, weight = np.zeros(2), 0.0
-    for t in range(1500):
+    for t in range(4000):
         agent.ask()
         p = np.eye(2)[(t // 4) % 2]
         weight = 1 + 0.7 * weight
