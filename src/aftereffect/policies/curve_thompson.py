@@ -86,7 +86,7 @@ from aftereffect.policies.impact_tracks import (
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.share_values import price, take_turn
 
-LEVELS = 200  # half a percent; twice as many gained nothing measurable in 1e5 rounds and cost twice the time
+LEVELS = 200  # half a percent; twice as many gain a little at kinks, lose it elsewhere and cost twice the time
 MOST_LEVELS = 2000  # precisions grow with the cube of the levels; beyond this the factorisation runs out of digits
 HOLD, HOLD_GROWTH = 5.0, 3e-3  # rounds an allocation is held, and the share of the past it grows to: every move costs
 REVIEW = 0.1  # growth of t after which smoothness, noise, memory and drift are learned anew
