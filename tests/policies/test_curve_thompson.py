@@ -29,6 +29,7 @@ from aftereffect.policies.curve_thompson import (
     FADED_AT,
     FIELD,
     HOLD,
+    HOLD_GROWTH,
     HOLD_UNTIL,
     TAKES_TURNS,
     TRACK,
@@ -129,6 +130,31 @@ def test_every_decision_is_the_best_for_curves_drawn_from_the_posterior(feedback
             seen = np.arange(3) == random.choice(3, p=p / p.sum())
         agent.tell(np.where(seen, random.random(3) < 0.9 - 0.7 * p, NAN))
     assert judged > 80
+
+
+def test_a_decision_is_held_only_until_its_loss_can_be_told_from_noise() -> None:
+    agent, random = (
+        ae.CurveThompson(memory=0.5, levels=20, exploration=20_000).start(2, seed=2),
+        np.random.default_rng(1),
+    )
+    shares, held, limited = np.arange(21) / 20, 0, 0
+    for t in range(1, 40_001):
+        before = int(agent.state.codes[HOLD_UNTIL])
+        p = agent.ask()
+        state = agent.state
+        if t >= before and t > 3000:
+            age = int(state.codes[AGE])
+            mean, _ = fitted(state.banks[bank_of(state, age)], state.cells, state.fields, int(state.codes[FIELD]))
+            value = shares * mean.clip(0.0, 1.0)
+            totals = value[0] + value[1, ::-1]
+            loss = totals.max() - totals[round(20 * p[0])]
+            longest = HOLD_GROWTH * t / (1.0 + state.ages[age, POWER])
+            expected = max(HOLD, int(min(longest, 0.25 / loss**2)) if loss > 1e-9 else int(longest))
+            assert int(state.codes[HOLD_UNTIL]) - t == expected
+            held, limited = held + 1, limited + (expected < int(longest))
+        agent.tell(np.where(random.random(2) < p, random.random(2) < [0.95 - 0.9 * p[0], 0.2], NAN))
+    assert held - limited > 50
+    assert limited > 5
 
 
 def test_the_horizon_changes_nothing() -> None:
