@@ -66,12 +66,8 @@ def measure_drifts(horizon: int, instances: int, seed: int) -> Iterator[Drifts]:
     """How often responses are said to drift at the end of a run."""
     for name in DRAWN:
         still, drifting = (
-            float(
-                np.mean(
-                    [e["drift"]["drifting"] for e in explanations(name, CurveThompson(), horizon, instances, seed, d)]
-                )
-            )
-            for d in (None, horizon)
+            float(np.mean([e["drift"]["drifting"] for e in said]))
+            for said in (explanations(name, CurveThompson(), horizon, instances, seed, d) for d in (None, horizon))
         )
         yield Drifts(name, still, drifting, instances)
 

@@ -116,7 +116,7 @@ class CurveThompsonState(NamedTuple):
     cells: Floats  # (4, arms, N + 1), see curve_fit
     bounds: Ints
     levels: Ints  # as last chosen
-    trial: Ints  # as taking turns would have it
+    trial: Ints  # workspace: levels that are compared with those chosen
     credit: Floats  # what each arm still has to get of its turns
     work: Floats  # (arms + ROOM + 1, N + 1)
 
@@ -130,7 +130,9 @@ def bank_of(state: CurveThompsonState, age: int) -> int:
 @helper
 def fade(state: CurveThompsonState, t: int) -> None:
     """Bring the banks that forget up to a round."""
-    forget(state.banks[state.tracks.shape[0] :], state.ages, max(1, state.codes[FADED_AT]), t)
+    before = max(1, state.codes[FADED_AT])
+    if t > before:
+        forget(state.banks[state.tracks.shape[0] :], state.ages, before, t)
     state.codes[FADED_AT] = t
 
 
@@ -156,19 +158,13 @@ def review(state: CurveThompsonState, t: int) -> bool:
 
 
 @helper
-def rounds_trusted(state: CurveThompsonState, t: int) -> float:
-    """How many rounds the estimates rest on: what takes the place of t where the past is forgotten."""
-    return t * trusted(state.ages, state.codes[AGE])
-
-
-@helper
 def draw(state: CurveThompsonState, t: int) -> None:
     """Draw curves for a decision in round t, say how long it is held at most, and foretell what will be seen."""
     codes, settings, cells, fields, age = state.codes, state.settings, state.cells, state.fields, state.codes[AGE]
     arms = cells.shape[1]
     fade(state, t)
     room, booked, mean = state.work[arms : arms + ROOM], state.banks[bank_of(state, age)], state.foretold[age]
-    rounds = rounds_trusted(state, t)
+    rounds = t * trusted(state.ages, age)  # what the estimates rest on
     share, mark = min(1.0, settings[EXPLORATION] / rounds), SPELL * uniform(state.rng)
     explored = codes[EXPLORING] == 1
     exploring = mark >= 1.0 - share if explored else mark < share

@@ -19,12 +19,12 @@ import numpy as np
 from aftereffect._compile import helper, kernel
 from aftereffect.model.curves import Floats
 from aftereffect.policies.curve_fit import book, node_of
+from aftereffect.policies.impact_tracks import ALARM
 
 POWERS = (0.0, 3.0, 15.0)  # all of the past, its latest quarter, its latest sixteenth
 RELUCTANCE = 5.0  # log odds against each bank that forgets, before any reward: most worlds stand still
 SUREST = 1e-3  # no reward is foretold with more certainty: one surprise must not decide
 POWER, SCORE = 0, 1  # columns of `ages`
-ALARM = 20.0  # evidence ratio at which responses count as drifting: by chance in 1 of 20 cases at most
 
 
 def ages_tried() -> Floats:
@@ -73,8 +73,7 @@ def judge_and_book(ages: Floats, banks: Floats, foretold: Floats, impact: Floats
 def drift_seen(ages: Floats, age: int) -> dict[str, Any]:
     """Do the responses drift, and which part of the past is trusted?"""
     scores = ages[1:, SCORE] + RELUCTANCE
-    top = float(scores.max())
-    evidence = top + math.log(float(np.mean(np.exp(scores - top))))
+    evidence = float(np.logaddexp.reduce(scores)) - math.log(len(scores))
     return {
         "drifting": evidence > math.log(ALARM),
         "log10_evidence": evidence / math.log(10.0),
