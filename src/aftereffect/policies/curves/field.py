@@ -2,12 +2,11 @@
 
 A curve x on N + 1 equally spaced nodes of [0, 1] has the prior density exp(-E/2) with
 
-    E = sum (x_i - centre)^2 / (spread^2 (N + 1))  +  integral of slope^2 / tau^2  +  integral of (slope')^2 / sigma^2,
+    E = (integral of x''^2 + 2 k^2 x'^2 + k^4 x^2  +  2 k^3 x^2 + 2 k x'^2 + 2 k^2 x x' at both ends, outwards) / (4 k^3),
 
-so that its slope is in effect an Ornstein-Uhlenbeck process. In place of tau and sigma a field is described by that process:
-`steepness` v, the size of a typical slope, and `bend` b, how far one goes before the slope has changed: tau^2 = 2 v^2 b and
-sigma^2 = 2 v^2 / b. Observations are a precision `weight` and a `pull` (weight times the observed mean, less the centre) per
-node. Mean, sample, variances and evidence each cost O(N), by an LDL' factorisation.
+which is Matern's process of smoothness 3/2 with unit variance and length sqrt(3)/k, up to the grid's width: it is smooth,
+it reverts to zero over its length where nothing was seen, and it is as uncertain at the ends as in the middle. Observations
+are a precision `weight` per node. Mean, sample, variances and evidence each cost O(N), by an LDL' factorisation.
 
 A field of precisions is an array `bands` of three rows: the diagonal and the two diagonals beside it (entry i couples nodes
 i, i + 1 and i, i + 2). `factorise` puts D and the two diagonals of L in their place.
@@ -26,22 +25,24 @@ DIAGONAL, NEXT, SECOND = 0, 1, 2  # rows of `bands`
 
 
 @kernel
-def prior_bands(steepness: float, bend: float, spread: float, bands: Floats) -> None:
-    """The prior's precisions: ridge, squared first differences, squared second differences."""
+def prior_bands(length: float, amplitude: float, bands: Floats) -> None:
+    """The prior's precisions: values, squared first and second differences, and what makes the ends stationary."""
     diagonal, beside, second = bands[DIAGONAL], bands[NEXT], bands[SECOND]
     nodes = diagonal.shape[0]
-    ridge = 1.0 / (spread * spread * nodes)
+    steps = nodes - 1.0
+    decay = math.sqrt(3.0) / length
+    unit = 1.0 / (4.0 * decay * decay * decay * amplitude * amplitude)
+    value = unit * decay * decay * decay * decay / steps
     for i in range(nodes):
-        diagonal[i] = ridge
+        diagonal[i] = value
         beside[i] = 0.0
         second[i] = 0.0
-    steps = nodes - 1.0
-    first = steps / (2.0 * steepness * steepness * bend)
+    first = unit * 2.0 * decay * decay * steps
     for i in range(nodes - 1):
         diagonal[i] += first
         diagonal[i + 1] += first
         beside[i] -= first
-    curvature = steps * steps * steps * bend / (2.0 * steepness * steepness)
+    curvature = unit * steps * steps * steps
     for i in range(nodes - 2):
         diagonal[i] += curvature
         diagonal[i + 1] += 4.0 * curvature
@@ -49,6 +50,12 @@ def prior_bands(steepness: float, bend: float, spread: float, bands: Floats) -> 
         beside[i] -= 2.0 * curvature
         beside[i + 1] -= 2.0 * curvature
         second[i] += curvature
+    end = unit * (2.0 * decay * decay * decay + 2.0 * decay * decay * steps) - 0.5 * value
+    slope = unit * 2.0 * decay * steps * steps
+    for outer, inner, pair in ((0, 1, 0), (nodes - 1, nodes - 2, nodes - 2)):
+        diagonal[outer] += end + slope
+        diagonal[inner] += slope
+        beside[pair] -= slope + unit * decay * decay * steps
 
 
 @kernel
@@ -139,18 +146,3 @@ def refresh_white(rng: Words, keep: float, white: Floats) -> None:
     fresh = math.sqrt(1.0 - keep * keep)
     for i in range(white.shape[0]):
         white[i] = keep * white[i] + fresh * normal(rng)
-
-
-@kernel
-def posterior(
-    steepness: float, bend: float, spread: float, weight: Floats, pull: Floats, bands: Floats, mean: Floats
-) -> float:
-    """Posterior mean (less the centre) into `mean` and its factorised precision into `bands`.
-
-    Gives twice the log evidence up to what does not depend on the field and up to the prior's own log determinant.
-    """
-    prior_bands(steepness, bend, spread, bands)
-    determinant = factorise(bands, weight)
-    for i in range(pull.shape[0]):
-        mean[i] = pull[i]
-    return solve(bands, mean) - determinant

@@ -15,19 +15,24 @@ import numpy as np
 
 from aftereffect._compile import helper, kernel
 from aftereffect.model.curves import Floats
-from aftereffect.policies.curve_fit import MOST_REVIEWED, PRIOR, book, fit_arm
+from aftereffect.policies.curves.fit import (
+    MOST_REVIEWED,
+    Records,
+    book,
+    fit_arm,
+    node_of,
+)
 
-MEMORY, REALISED, WEIGHT, EVIDENCE = 0, 1, 2, 3  # columns of `tracks`
-CANDIDATES = 8  # memories tried where it is unknown; their 1 - memory are in geometric progression
+TRACK = np.dtype([("memory", "f8"), ("realised", "i8"), ("weight", "f8")])
+CANDIDATES = 10  # memories tried where it is unknown; their 1 - memory are in geometric progression
 ALTERNATIVES = (-0.45, -0.3, -0.15, 0.15, 0.3, 0.45)  # a given memory is watched against these steps away from it
 HIGHEST = 0.97  # a memory beyond which a track hardly moves while an allocation is held
-MOST_NOISE = 0.25  # variance of a fair coin; no reward in [0, 1] has more
 # Evidence ratio at which the model counts as contradicted. For one fixed field and Gaussian noise a right model would ever
 # reach it in at most 1 of 20 cases (Ville's inequality); the field is drawn and rewards are not Gaussian, so this is measured.
 ALARM = 20.0
 
 
-def known_tracks(memory: float, realised: bool, watch_driver: bool) -> Floats:
+def known_tracks(memory: float, realised: bool, watch_driver: bool) -> Records:
     """The given model first, then those it is watched against."""
     others = [memory + step for step in ALTERNATIVES if 0.0 <= memory + step <= HIGHEST]
     rows = [(memory, realised), *((m, realised) for m in others)]
@@ -36,81 +41,92 @@ def known_tracks(memory: float, realised: bool, watch_driver: bool) -> Floats:
     return _tracks(rows)
 
 
-def candidate_tracks(bound: float, realised: bool) -> Floats:
+def candidate_tracks(bound: float, realised: bool) -> Records:
     """Memories up to a bound, from none on."""
     memories = 1.0 - (1.0 - bound) ** (np.arange(CANDIDATES) / (CANDIDATES - 1))
     return _tracks([(float(m), realised) for m in memories])
 
 
-def _tracks(rows: list[tuple[float, bool]]) -> Floats:
-    tracks = np.zeros((len(rows), 4))
-    tracks[:, MEMORY] = [m for m, _ in rows]
-    tracks[:, REALISED] = [float(r) for _, r in rows]
-    return tracks
+def _tracks(rows: list[tuple[float, bool]]) -> Records:
+    return np.array([(m, int(r), 0.0) for m, r in rows], dtype=TRACK)
 
 
 @helper
-def follow(tracks: Floats, impact: Floats, allocation: Floats, seen: Floats, known: bool) -> None:
+def follow(tracks: Any, impact: Floats, allocation: Floats, seen: Floats, known: bool) -> None:
     """Equation (2) as a recursion on every track: Z = 1 + memory Z, f = f + (p - f) / Z.
 
     Where it is not `known` who was activated, shares stand for activations.
     """
     for m in range(tracks.shape[0]):
-        weight = 1.0 + tracks[m, MEMORY] * tracks[m, WEIGHT]
-        tracks[m, WEIGHT] = weight
+        weight = 1.0 + tracks[m].memory * tracks[m].weight
+        tracks[m].weight = weight
         step = 1.0 / weight
+        activated = known and tracks[m].realised == 1
         for k in range(allocation.shape[0]):
             share = allocation[k]
-            if known and tracks[m, REALISED] > 0.0:
+            if activated:
                 share = 1.0 if seen[k] > 0.0 else 0.0
             impact[m, k] += (share - impact[m, k]) * step
 
 
 @helper
-def book_all(banks: Floats, impact: Floats, seen: Floats, reward: Floats) -> None:
-    """Book what was seen on every track; banks beyond the tracks' are left alone."""
-    for m in range(impact.shape[0]):
-        for k in range(seen.shape[0]):
-            if seen[k] > 0.0:
-                book(banks[m], k, impact[m, k], seen[k], reward[k])
+def book_all(banks: Floats, impact: Floats, seen: Floats, reward: Floats, noise: Floats, track: int) -> None:
+    """Book what was seen on every track, as noisy as the one in use foretold; banks beyond the tracks' are left alone."""
+    for k in range(seen.shape[0]):
+        if seen[k] > 0.0:
+            variance = noise[k, node_of(impact[track, k], noise.shape[1] - 1)]
+            for m in range(impact.shape[0]):
+                book(banks[m], k, impact[m, k], seen[k], reward[k], variance)
 
 
 @kernel
-def weigh_tracks(
-    banks: Floats, tracks: Floats, fields: Floats, field: int, t: int, room: Floats, noise: Floats
+def weigh_models(
+    banks: Floats, spread: Floats, fields: Any, belief: Any, t: int, post: Floats, room: Floats, evidence: Floats
 ) -> None:
-    """Log evidence of every track under the field in use.
+    """Log evidence of every field on every track, summed over the arms; of very many arms a part stands for all.
 
-    All nodes get the same noise (`noise` is workspace for one row of them): only then does the evidence compare different
-    bookings of the same rewards. It is the largest variance a reward can have, which errs on the side of no alarm.
+    Both are weighed together: under a belief in flat curves a long memory, which books everything in one place, would always
+    seem right.
     """
     arms, nodes = banks.shape[2], banks.shape[3]
-    for i in range(nodes):
-        noise[i] = MOST_NOISE
     looked = min(arms, max(1, MOST_REVIEWED // nodes))
     first = t % arms if looked < arms else 0
-    for m in range(tracks.shape[0]):
-        tracks[m, EVIDENCE] = looked * fields[field, PRIOR]
-        for i in range(looked):
-            tracks[m, EVIDENCE] += 0.5 * fit_arm(banks[m], noise, (first + i) % arms, fields, field, room)
+    for m in range(evidence.shape[0]):
+        for j in range(evidence.shape[1]):
+            evidence[m, j] = 0.0
+            for step in range(looked):
+                k = (first + step) % arms
+                evidence[m, j] += fit_arm(banks[m], k, spread, fields[j], belief, post, room)[1]
 
 
 @kernel
-def evidence_against(tracks: Floats) -> float:
+def weigh_tracks(evidence: Floats, track_evidence: Floats) -> None:
+    """Log evidence of every track, whatever the field."""
+    for m in range(evidence.shape[0]):
+        top, total = -math.inf, 0.0
+        for j in range(evidence.shape[1]):
+            top = max(top, evidence[m, j])
+        for j in range(evidence.shape[1]):
+            total += math.exp(evidence[m, j] - top)
+        track_evidence[m] = top + math.log(total / evidence.shape[1])
+
+
+@kernel
+def evidence_against(evidence: Floats) -> float:
     """Log of the mean evidence ratio of the other tracks to the first; -inf without others."""
-    others = tracks.shape[0] - 1
+    others = evidence.shape[0] - 1
     if others < 1:
         return -math.inf
     top = -math.inf
     for m in range(1, others + 1):
-        top = max(top, tracks[m, EVIDENCE])
+        top = max(top, evidence[m])
     total = 0.0
     for m in range(1, others + 1):
-        total += math.exp(tracks[m, EVIDENCE] - top)
-    return float(math.log(total / others) + top - tracks[0, EVIDENCE])
+        total += math.exp(evidence[m] - top)
+    return float(math.log(total / others) + top - evidence[0])
 
 
-def contradiction(tracks: Floats, strongest: float) -> dict[str, Any]:
+def contradiction(tracks: Records, evidence: Floats, strongest: float) -> dict[str, Any]:
     """Do the data contradict the first track, the model that was given? `strongest` is the most evidence against it so far.
 
     A ratio that was ever large counts: Ville's inequality is about all times at once. Where there is no contradiction, the
@@ -118,31 +134,33 @@ def contradiction(tracks: Floats, strongest: float) -> dict[str, Any]:
     """
     if not math.isfinite(strongest):
         return {"contradicted": False, "can_tell": False}
-    best = tracks[1 + int(tracks[1:, EVIDENCE].argmax())]
+    best = 1 + int(evidence[1:].argmax())
     contradicted = strongest > math.log(ALARM)
     found: dict[str, Any] = {
         "contradicted": contradicted,
         "log10_evidence_against": strongest / math.log(10.0),
-        "can_tell": contradicted or bool(tracks[0, EVIDENCE] - best[EVIDENCE] > math.log(ALARM)),
+        "can_tell": contradicted or bool(evidence[0] - evidence[best] > math.log(ALARM)),
     }
     if contradicted:
-        found["better"] = {"memory": float(best[MEMORY]), "driver": "realised" if best[REALISED] else "intended"}
+        better = tracks[best]
+        driver = "realised" if better["realised"] else "intended"
+        found["better"] = {"memory": float(better["memory"]), "driver": driver}
     return found
 
 
-def estimated_memory(tracks: Floats) -> dict[str, Any]:
+def estimated_memory(tracks: Records, evidence: Floats) -> dict[str, Any]:
     """The memory's posterior over the candidates: mean, a 95 percent interval, and whether the data say anything.
 
-    The interval reaches half-way to the candidates next to those it needs: the truth may lie between two.
+    The interval reaches to the candidates next to those it needs: the truth may lie between two.
     """
-    memories = tracks[:, MEMORY]
-    chance = np.exp(tracks[:, EVIDENCE] - tracks[:, EVIDENCE].max())
+    memories = tracks["memory"]
+    chance = np.exp(evidence - evidence.max())
     chance /= chance.sum()
     order = np.argsort(-chance, kind="stable")
     needed = int(np.searchsorted(np.cumsum(chance[order]), 0.95 - 1e-12)) + 1
     kept = np.sort(order[:needed])
-    edges = np.concatenate([[memories[0]], 0.5 * (memories[:-1] + memories[1:]), [memories[-1]]])
-    low, high = float(edges[kept[0]]), float(edges[kept[-1] + 1])
+    last = len(memories) - 1
+    low, high = float(memories[max(0, kept[0] - 1)]), float(memories[min(last, kept[-1] + 1)])
     return {
         "estimate": float(chance @ memories),
         "low": low,

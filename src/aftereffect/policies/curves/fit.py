@@ -1,0 +1,260 @@
+"""Response curves fitted to booked observations: level, shape and noise of every arm, and draws from what is believed.
+
+An arm's curve is a level plus a field (`field`) that reverts to zero where nothing was seen, so an estimate never runs on as a
+straight line into a range nobody has visited: it goes back to the arm's own level, and its deviation grows. How long and how
+large fields are is chosen by the evidence of all arms together. Sizes are relative to the `scale` that rewards suggest: their
+mean where rates are low, the deviation of a coin elsewhere.
+
+Observations are booked at the node nearest to the impact they were made at: `booked` is (5, arms, nodes), in how many rounds,
+how many, their precision, and their means and squared means weighted by it. The precision of an observation is that of a coin
+with the mean foretold for it (`noise`, (arms, nodes)), so it does not depend on what came, nor on where another model of the
+impact books it. `spread` is (2, arms): how rewards scatter compared with a coin, and the variance that a round adds whatever
+the number of observations. A `posterior` is (arms, PARTS, nodes), `sure` the precision of each arm's level in it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aftereffect._compile import helper, kernel
+from aftereffect._random import Words, uniform
+from aftereffect.model.curves import Floats
+from aftereffect.policies.curves.field import (
+    colour,
+    factorise,
+    prior_bands,
+    refresh_white,
+    solve,
+    variances,
+)
+
+Records = npt.NDArray[np.void]
+
+LENGTHS = (0.12, 0.3, 0.8, 2.0)  # over which a curve forgets what it was: from kinks to nearly straight lines
+AMPLITUDES = (0.1, 0.3, 0.9)  # of the scale: how far a curve strays from its level
+STEEP = (0.3, 0.9)  # the exploring field: as wide as curves get, without excluding bumps
+LEVEL = 0.8  # of the scale: how far arms' levels lie apart
+LEAST_NOISE = 1e-4  # variance of a coin: rewards that were all alike so far still vary a little
+LEAST_DISPERSION = 1e-4  # of the coin's variance
+MOST_WEIGHT = 1e8  # no mean is known better than to 1e-4: the curve between two nodes is not
+MOST_REVIEWED = 20_000  # nodes whose evidence is weighed in one review: it bounds the slowest decision
+
+ROUNDS, COUNT, PRECISION, PULLED, SQUARE = 0, 1, 2, 3, 4  # rows of `booked`
+BOOKED = 5
+DISPERSION, SHOCK = 0, 1  # rows of `spread`
+FACTOR, MEAN, TILT, VARIANCE = 0, 3, 4, 5  # rows of a `posterior`; the factorised precision takes three
+PARTS = 6
+WEIGHT, PULL = 0, 1  # rows of `room`, workspace
+ROOM = 2
+
+FIELD = np.dtype([("length", "f8"), ("amplitude", "f8"), ("determinant", "f8"), ("reluctance", "f8")])
+BELIEF = np.dtype([("rate", "f8"), ("scale", "f8")])
+
+
+def fields_tried(nodes: int) -> Records:
+    """The fields that the evidence chooses from, the exploring one first."""
+    pairs = [STEEP, *((length, size) for length in LENGTHS for size in AMPLITUDES if (length, size) != STEEP)]
+    fields, bands = np.zeros(len(pairs), dtype=FIELD), np.zeros((3, nodes))
+    for row, (length, amplitude) in zip(fields, pairs, strict=True):
+        prior_bands(length, 1.0, bands)
+        row["length"], row["amplitude"], row["determinant"] = length, amplitude, factorise(bands, np.zeros(nodes))
+    return fields
+
+
+@helper
+def node_of(impact: float, steps: int) -> int:
+    """The node nearest to an impact."""
+    return min(steps, int(impact * steps + 0.5))
+
+
+@helper
+def book(booked: Floats, k: int, impact: float, seen: float, reward: float, noise: float) -> None:
+    """Book a round's observations of arm k at an impact, with the variance that was foretold for one of them."""
+    node = node_of(impact, booked.shape[2] - 1)
+    precision = seen / noise
+    booked[ROUNDS, k, node] += 1.0
+    booked[COUNT, k, node] += seen
+    booked[PRECISION, k, node] += precision
+    booked[PULLED, k, node] += precision * reward
+    booked[SQUARE, k, node] += precision * reward * reward
+
+
+@kernel
+def renew_scale(booked: Floats, belief: Any) -> None:
+    """The typical rate, each arm's mean counting alike, and how far curves may lie from it."""
+    total, arms, seen = 0.0, 0.0, 0.0
+    for k in range(booked.shape[1]):
+        count, precision, pulled = 0.0, 0.0, 0.0
+        for i in range(booked.shape[2]):
+            count += booked[COUNT, k, i]
+            precision += booked[PRECISION, k, i]
+            pulled += booked[PULLED, k, i]
+        if count > 0.0:
+            trust = count / (count + 4.0)
+            total += trust * pulled / precision
+            arms += trust
+            seen += count
+    doubt = 1.0 / (1.0 + seen)  # before any data the rate may be anything
+    rate = min(0.98, max(1e-4, (total + doubt * 0.5) / (arms + doubt)))
+    belief.rate = rate
+    belief.scale = min(rate, math.sqrt(rate * (1.0 - rate)))
+
+
+@helper
+def precision_of(booked: Floats, k: int, i: int, spread: Floats) -> float:
+    """Precision of the mean reward booked at a node."""
+    if booked[PRECISION, k, i] <= 0.0:
+        return 0.0
+    variance = spread[DISPERSION, k] / booked[PRECISION, k, i] + spread[SHOCK, k] / booked[ROUNDS, k, i]
+    return min(1.0 / variance, MOST_WEIGHT)
+
+
+@kernel
+def fit_arm(
+    booked: Floats, k: int, spread: Floats, field: Any, belief: Any, post: Floats, room: Floats
+) -> tuple[float, float]:
+    """Arm k's posterior: factor, mean and tilt into `post`; gives the precision of its level and its log evidence.
+
+    Given the level l the mean is l tilt + rest, with tilt = 1 - A^-1 w: where much was seen, the level says nothing.
+    """
+    weight, pull = room[WEIGHT], room[PULL]
+    for i in range(weight.shape[0]):
+        weight[i] = precision_of(booked, k, i, spread)
+        pull[i] = weight[i] * (booked[PULLED, k, i] / booked[PRECISION, k, i] - belief.rate) if weight[i] > 0.0 else 0.0
+    bands, mean, tilt = post[FACTOR:MEAN], post[MEAN], post[TILT]
+    nodes, amplitude, off = weight.shape[0], field.amplitude * belief.scale, LEVEL * belief.scale
+    prior_bands(field.length, amplitude, bands)
+    determinant = factorise(bands, weight)
+    sure, left = 1.0 / (off * off), 0.0
+    for i in range(nodes):
+        mean[i] = pull[i]
+        tilt[i] = weight[i]
+        sure += weight[i]
+        left += pull[i]
+    explained = solve(bands, mean)
+    sure -= solve(bands, tilt)
+    for i in range(nodes):
+        left -= tilt[i] * pull[i]
+    level = left / sure
+    for i in range(nodes):
+        tilt[i] = 1.0 - tilt[i]
+        mean[i] += belief.rate + level * tilt[i]
+    prior = field.determinant - 2.0 * nodes * math.log(amplitude) - 2.0 * math.log(off)
+    return sure, 0.5 * (explained + level * left - determinant - math.log(sure) + prior)
+
+
+@kernel
+def spread_of(post: Floats, sure: float) -> None:
+    """The posterior's variances, after `fit_arm`."""
+    variances(post[FACTOR:MEAN], post[VARIANCE])
+    tilt, variance = post[TILT], post[VARIANCE]
+    for i in range(tilt.shape[0]):
+        variance[i] += tilt[i] * tilt[i] / sure
+
+
+@kernel
+def covariances(post: Floats, sure: float, node: int, column: Floats) -> None:
+    """Covariance of the curve at every node with that at one, after `fit_arm`."""
+    tilt = post[TILT]
+    for i in range(column.shape[0]):
+        column[i] = 0.0
+    column[node] = 1.0
+    solve(post[FACTOR:MEAN], column)
+    for i in range(column.shape[0]):
+        column[i] += tilt[i] * tilt[node] / sure
+
+
+@kernel
+def fit_all(
+    booked: Floats, spread: Floats, field: Any, belief: Any, posterior: Floats, sure: Floats, room: Floats
+) -> None:
+    """Every arm's posterior under a field, variances included."""
+    for k in range(sure.shape[0]):
+        sure[k], _ = fit_arm(booked, k, spread, field, belief, posterior[k], room)
+        spread_of(posterior[k], sure[k])
+
+
+@helper
+def as_response(value: float) -> float:
+    """Rewards lie in [0, 1], so curves do."""
+    return min(1.0, max(0.0, value))
+
+
+@kernel
+def draw_curves(
+    posterior: Floats, sure: Floats, size: float, kept: float, white: Floats, rng: Words, drawn: Floats
+) -> None:
+    """A curve for every arm; deviations from the mean are `size` times a posterior sample's, `kept` of them the last draw's.
+
+    `white` is (arms, nodes + 1): the noise behind the field, and behind the level.
+    """
+    for k in range(drawn.shape[0]):
+        post, curve = posterior[k], drawn[k]
+        nodes = curve.shape[0]
+        refresh_white(rng, kept, white[k])
+        colour(post[FACTOR:MEAN], white[k, :nodes], curve)
+        level = white[k, nodes] / math.sqrt(sure[k])
+        for i in range(nodes):
+            curve[i] = as_response(post[MEAN, i] + size * (curve[i] + level * post[TILT, i]))
+
+
+@kernel
+def draw_by_evidence(evidence: Floats, rng: Words) -> int:
+    """An index drawn in proportion to exp(evidence)."""
+    top, total = -math.inf, 0.0
+    for j in range(evidence.shape[0]):
+        top = max(top, evidence[j])
+    for j in range(evidence.shape[0]):
+        total += math.exp(evidence[j] - top)
+    mark = uniform(rng) * total
+    for j in range(evidence.shape[0]):
+        mark -= math.exp(evidence[j] - top)
+        if mark < 0.0:
+            return j
+    return 0
+
+
+DOUBT = 2.0  # rounds that speak for a coin's noise, over all arms together
+ALIKE = 12.0  # rounds that speak for an arm's noise being that of all arms
+
+
+@kernel
+def renew_noise(booked: Floats, posterior: Floats, sure: Floats, noise: Floats, spread: Floats, belief: Any, counted: bool) -> None:
+    """How much rewards scatter around the fitted curves: a coin's variance m (1 - m), times a dispersion, plus a shock.
+
+    Residuals are compared with a coin's, degrees of freedom of the fit subtracted. Less scatter than a coin's makes the
+    variance of one observation smaller; more is taken as a shock that all of a round's observations share. The mean is
+    taken one deviation nearer to one half: a few early rewards of one kind must not pass for certainty.
+    """
+    arms, nodes = noise.shape
+    all_found, all_free = DOUBT, DOUBT
+    for step in range(2):
+        for k in range(arms):
+            found, free, shared, rounds = 0.0, 0.0, 0.0, 0.0
+            mean, variance = posterior[k, MEAN], posterior[k, VARIANCE]
+            for i in range(nodes):
+                precision, told = booked[PRECISION, k, i], booked[ROUNDS, k, i]
+                if precision > 0.0:
+                    rest = booked[SQUARE, k, i] - 2.0 * mean[i] * booked[PULLED, k, i] + mean[i] * mean[i] * precision
+                    found += max(0.0, rest)
+                    free += told - min(told, precision_of(booked, k, i, spread) * variance[i])
+                    rounds += told
+                    shared += precision
+            if step == 0:
+                all_found += found
+                all_free += free
+            else:
+                common = all_found / all_free
+                ratio = (found + ALIKE * common) / (free + ALIKE)
+                spread[DISPERSION, k] = 1.0 if counted else min(1.0, max(LEAST_DISPERSION, ratio))
+                spread[SHOCK, k] = max(0.0, ratio - 1.0) * rounds / shared if shared > 0.0 else 0.0
+    for k in range(arms):
+        mean, variance = posterior[k, MEAN], posterior[k, VARIANCE]
+        for i in range(nodes):
+            m, off = as_response(mean[i]), math.sqrt(variance[i])
+            m = min(0.5, m + off) if m < 0.5 else max(0.5, m - off)
+            noise[k, i] = max(m * (1.0 - m), LEAST_NOISE)

@@ -1,0 +1,92 @@
+"""How much of the past to trust: banks of observations that forget at different speeds, judged by what they foretold.
+
+Responses may drift. A bank that forgets gives an observation of round s the weight (s/t)^power in round t, so it rests on the
+latest 1/(power + 1) of the past, on whatever time scale things change. Each bank says in advance what a round's mean rewards
+will be, and how sure it is of that; its score is the log density it gave to what came (a normal one, with the uncertainty of
+its curves and the noise of the rewards), less that of the bank that forgets nothing. If the latter foretells rightly,
+exp(score) of another has a mean of one at all times, so it ever exceeds 1/a with a chance of at most a (Ville's inequality).
+
+`scores` has one entry per bank, the first forgets nothing. `foretold` is (banks, 2, arms, N + 1): means and variances.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from aftereffect._compile import helper, kernel
+from aftereffect.model.curves import Floats
+from aftereffect.policies.curves.fit import DISPERSION, SHOCK, book, node_of
+from aftereffect.policies.curves.tracks import ALARM
+
+SUREST = 1e-3  # no reward is foretold with more certainty: one surprise must not decide
+POWERS = (0.0, 3.0, 15.0)  # all of the past, its latest quarter, its latest sixteenth
+RELUCTANCE = 20.0  # log odds against each bank that forgets, before any reward: most worlds stand still
+
+
+def fresh_scores() -> Floats:
+    """The banks before any reward."""
+    return np.array([0.0, *(-RELUCTANCE for _ in POWERS[1:])])
+
+
+@helper
+def trusted(powers: Floats, age: int) -> float:
+    """Which part of the past, from now back, a bank rests on."""
+    return 1.0 / (1.0 + float(powers[age]))
+
+
+@kernel
+def forget(banks: Floats, powers: Floats, before: int, now: int) -> None:
+    """Let the past fade from one round to another, in the banks of all ages but the first."""
+    for j in range(1, powers.shape[0]):
+        kept, bank = (before / now) ** powers[j], banks[j - 1]
+        for row in range(bank.shape[0]):
+            for k in range(bank.shape[1]):
+                for i in range(bank.shape[2]):
+                    bank[row, k, i] *= kept
+
+
+@helper
+def _surprise(told: float, reward: float) -> float:
+    mean = min(1.0 - SUREST, max(SUREST, told))
+    return -(reward * math.log(mean) + (1.0 - reward) * math.log(1.0 - mean))
+
+
+@kernel
+def judge_and_book(
+    scores: Floats,
+    banks: Floats,
+    foretold: Floats,
+    noise: Floats,
+    spread: Floats,
+    impact: Floats,
+    seen: Floats,
+    reward: Floats,
+) -> None:
+    """Judge every bank by what it foretold for these rewards, then book them in those that forget.
+
+    A round counts for as many tosses of a coin as its mean's variance makes it, that of the estimate included.
+    """
+    for k in range(seen.shape[0]):
+        if seen[k] > 0.0:
+            node = node_of(impact[k], foretold.shape[3] - 1)
+            mean = min(1.0 - SUREST, max(SUREST, foretold[0, 0, k, node]))
+            blur = spread[DISPERSION, k] * noise[k, node] / seen[k] + spread[SHOCK, k] + foretold[0, 1, k, node]
+            tosses = mean * (1.0 - mean) / blur
+            plain = _surprise(mean, reward[k])
+            for j in range(1, scores.shape[0]):
+                scores[j] += tosses * (plain - _surprise(foretold[j, 0, k, node], reward[k]))
+                book(banks[j - 1], k, impact[k], seen[k], reward[k], noise[k, node])
+
+
+def drift_seen(scores: Floats, powers: Floats, age: int) -> dict[str, Any]:
+    """Do the responses drift, and which part of the past is trusted?"""
+    found = scores[1:] + RELUCTANCE
+    evidence = float(np.logaddexp.reduce(found)) - math.log(len(found))
+    return {
+        "drifting": evidence > math.log(ALARM),
+        "log10_evidence": evidence / math.log(10.0),
+        "trusts_latest": trusted(powers, age),
+    }
