@@ -13,12 +13,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "aftereffect.errors": ("AftereffectError", "CorruptFile", "MissingParameter", "UnknownName", "WrongTell"),
     "aftereffect.model.responses": (
-        "Bump", "Gaussian", "LinearDecline", "Response", "SaturatingRise", "Table", "Tabulated", "Tent",
+        "Bump", "Gaussian", "LinearDecline", "Response", "SaturatingRise", "Scaled", "Table", "Tabulated", "Tent",
     ),
     "aftereffect.model.impacts": (
         "Discounted", "Impact", "Instant", "Logistic", "MonotoneTable", "OwnImpact", "Power", "Smoothed", "Window",
     ),
-    "aftereffect.model.feedback": ("Noise",),
+    "aftereffect.model.feedback": ("Noise", "Shock"),
     "aftereffect.model.problem": ("Problem",),
     "aftereffect.model.catalog": ("Family", "family", "problem", "register_problem"),
     "aftereffect.oracle.levels": ("best_levels",),
@@ -35,7 +35,7 @@ _HOMES = {
     "aftereffect.simulation.result": ("Comparison", "Result"),
     "aftereffect.report.plot": ("plot",),
     "aftereffect.model.fairness": ("Fairness",),
-    "aftereffect.model.drift": ("Drift",),
+    "aftereffect.model.drift": ("Change", "Drift", "Season"),
     "aftereffect.theory.fair": ("FairOptimum", "Unattainable", "arm_multipliers", "fair_frontier", "fair_optimum"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -51,6 +51,7 @@ __all__ = [
     "Agent",
     "BestFixed",
     "Bump",
+    "Change",
     "Comparison",
     "CorruptFile",
     "CurveThompson",
@@ -85,7 +86,10 @@ __all__ = [
     "Result",
     "RoundRobin",
     "SaturatingRise",
+    "Scaled",
+    "Season",
     "Setting",
+    "Shock",
     "Smoothed",
     "Table",
     "Tabulated",
@@ -129,9 +133,9 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from aftereffect.errors import AftereffectError, CorruptFile, MissingParameter, UnknownName, WrongTell
     from aftereffect.model.catalog import Family, family, problem, register_problem
-    from aftereffect.model.drift import Drift
+    from aftereffect.model.drift import Change, Drift, Season
     from aftereffect.model.fairness import Fairness
-    from aftereffect.model.feedback import Noise
+    from aftereffect.model.feedback import Noise, Shock
     from aftereffect.model.impacts import (
         Discounted,
         Impact,
@@ -150,6 +154,7 @@ if TYPE_CHECKING:
         LinearDecline,
         Response,
         SaturatingRise,
+        Scaled,
         Table,
         Tabulated,
         Tent,

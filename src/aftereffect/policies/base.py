@@ -37,6 +37,10 @@ class Setting:
     rng: Words = field(default_factory=lambda: generator(0))
     tolerance: float | None = None  # of the fairness measures, where there are some
     observed: Observed = "all"  # whose measure is seen
+    units: int | None = None  # that a round splits; None: single rewards, or nobody said
+    start: Floats | None = None  # the split held before the first round, within floors and caps
+    step: float | None = None  # the largest change of a share a round; kept for every policy by `pace`
+    caution: float | None = None  # how sure to be before leaving what is known to be good; for policies that know it
 
     def __post_init__(self) -> None:
         require_whole("arms", self.arms)
