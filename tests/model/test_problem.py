@@ -105,7 +105,7 @@ def test_a_start_is_smoothing_from_the_split_held_for_ever() -> None:
     by_hand, impact = [], np.array(start)
     for _ in range(50):
         impact = 0.8 * impact + 0.2 * shares
-        by_hand.append(sum(p * float(r(x)) for p, r, x in zip(shares, problem.responses, impact, strict=True)))
+        by_hand.append(sum(p * float(c(x)) for p, c, x in zip(shares, problem.curves, impact, strict=True)))
     for world in (problem, smooth):
         assert held_utilities(world, shares, rounds) == pytest.approx(np.cumsum(by_hand)[rounds - 1], rel=1e-9)
     assert problem.transient
@@ -122,7 +122,9 @@ def test_a_start_that_is_kept_changes_nothing() -> None:
 
 def test_the_best_fixed_allocation_runs_from_the_same_start() -> None:
     problem = ae.problem("loan", arms=2, memory=0.9, start=[0.9, 0.1], seed=2)
-    result = ae.simulate(problem, ae.Fixed(ae.best_fixed(problem, 40).allocation), horizon=40, runs=1, checkpoints=[3])
+    result = ae.simulate(
+        problem, ae.Fixed(ae.best_fixed(problem, 40).allocation.tolist()), horizon=40, runs=1, checkpoints=[3]
+    )
     assert result.regret == pytest.approx(np.zeros((1, 2)), abs=1e-9)
     assert ae.simulate(problem, ae.Fixed(), horizon=40, runs=1).regret[0, -1] > 0
 

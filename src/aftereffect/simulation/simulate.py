@@ -99,8 +99,9 @@ def run_once(
     """One run of one policy: a function of the seed, the instance's and the run's number, and nothing else."""
     horizon = int(rounds[-1])
     world = problem.world(stream(seed, instance, number, WORLD))
-    state = policy.state(setting_for(problem, horizon, stream(seed, instance, number, POLICY)))
-    room, totals, kept = buffers(problem.arms), sums(), checkpoint_rows(len(rounds), problem.arms)
+    setting = setting_for(problem, horizon, stream(seed, instance, number, POLICY))
+    state = policy.state(setting)
+    room, totals, kept = buffers(problem.arms, setting.start), sums(), checkpoint_rows(len(rounds), problem.arms)
     full = np.zeros((horizon if trace else 0, TRACED, problem.arms))
     for start in range(1, horizon + 1, CHUNK):
         if stopped():
