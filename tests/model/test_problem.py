@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -150,3 +152,17 @@ def test_starts_that_cannot_be(options, said) -> None:
 def test_even_within_floors_is_the_nearest_allocation() -> None:
     problem = ae.problem("loan", arms=3, floors=[0.5, 0.0, 0.0], start="even", memory=0.5)
     assert problem.start == pytest.approx([0.5, 0.25, 0.25])
+
+
+def test_a_problem_can_be_replaced_in_part() -> None:
+    """The fields stay as given: neither the rate nor the start is applied twice."""
+    problem = ae.problem("loan", arms=2, memory=0.5, rate=0.1, start=[0.7, 0.3], units=30, seed=1)
+    again = dataclasses.replace(problem, shock=0.01)
+    assert again.utility([0.5, 0.5]) == problem.utility([0.5, 0.5])
+    assert again.impacts == problem.impacts == (ae.Smoothed(0.5, 0.7), ae.Smoothed(0.5, 0.3))
+    assert problem.impact == (ae.Discounted(0.5), ae.Discounted(0.5))
+
+
+def test_a_rate_is_checked_where_responses_move_to_as_well() -> None:
+    with pytest.raises(ae.AftereffectError, match=r"rate 2 lifts a response to 1\.6"):
+        ae.Problem([lambda _x: 0.3], rate=2.0, change=ae.Change([lambda _x: 0.8], 10))

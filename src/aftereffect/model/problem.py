@@ -89,7 +89,7 @@ class Problem:
             set_field(self, "units", check_units(self.units))
         set_field(self, "feedback", resolved_feedback(self.feedback, self.units))
         set_field(self, "rate", check_rate(self.rate))
-        set_field(self, "responses", scaled(responses, self.rate))
+        set_field(self, "responses", responses)
         set_field(self, "impact", impacts)
         set_field(self, "noise", as_noise(self.noise))
         set_field(self, "shock", as_shock(self.shock))
@@ -97,10 +97,10 @@ class Problem:
         if self.names is not None:
             set_field(self, "names", check_names(self.names, len(responses)))
         if self.start is not None:
-            split = as_split("start", self.start, self.limits)
-            set_field(self, "start", tuple(split.tolist()))
-            set_field(self, "impact", tuple(started(i, p) for i, p in zip(impacts, split.tolist(), strict=True)))
-        assert self.limits is not None
+            set_field(self, "start", tuple(as_split("start", self.start, self.limits).tolist()))
+        assert self.limits is not None  # what is built from the fields is built now, so that a mistake is said at once
+        assert self.impacts is not None
+        assert self.scaled is not None
         if self.fairness is not None:
             require(isinstance(self.fairness, Fairness), f"fairness must be a Fairness, got {self.fairness!r}")
             count = len(self.fairness.measures)
@@ -116,6 +116,7 @@ class Problem:
             require(isinstance(moving, kind), f"{name} must be a {kind.__name__}, got {moving!r}")
             count = len(moving.to)
             require(count == self.arms, f"{name}: one response for each of {self.arms} arms, got {count}")
+            scaled(moving.to, self.rate)  # says so if the rate is too much for them
             settled = self.driver == "intended" and not self.transient and all(i.compiled() for i in self.impacts)
             require(
                 settled,
@@ -132,10 +133,17 @@ class Problem:
         """Number of arms K."""
         return len(self.responses)
 
-    @property
+    @cached_property
     def impacts(self) -> tuple[Impact, ...]:
-        """One impact per arm."""
-        return self.impact  # type: ignore[return-value]
+        """One impact per arm, from the start on where there is one."""
+        given: tuple[Impact, ...] = self.impact  # type: ignore[assignment]
+        split: Any = self.start
+        return given if split is None else tuple(started(i, p) for i, p in zip(given, split, strict=True))
+
+    @cached_property
+    def scaled(self) -> tuple[Response, ...]:
+        """The responses times the rate: what the arms really do."""
+        return scaled(self.responses, self.rate)  # type: ignore[arg-type]
 
     @cached_property
     def limits(self) -> Limits:
@@ -156,12 +164,12 @@ class Problem:
     @property
     def lipschitz(self) -> float:
         """The largest Lipschitz constant of the responses."""
-        return max(r.lipschitz for r in self.responses)  # type: ignore[union-attr]
+        return max(r.lipschitz for r in self.scaled)
 
     @cached_property
     def curves(self) -> tuple[Curve, ...]:
         """Responses as functions of the impact before g: what the world reads."""
-        return self._before_g(self.responses)
+        return self._before_g(self.scaled)
 
     @cached_property
     def measures(self) -> tuple[Curve, ...]:

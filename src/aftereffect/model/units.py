@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from aftereffect._compile import helper
+from aftereffect._compile import kernel
 from aftereffect.errors import require_whole
 from aftereffect.model.curves import Floats
 
@@ -17,7 +17,7 @@ def check_units(units: object) -> int:
     return require_whole("units", units, 1, MOST_UNITS)
 
 
-@helper
+@kernel
 def share_out(allocation: Floats, units: int, given: Floats) -> None:
     """Whole units for every arm by largest remainder of share times units, ties to the lowest index; fills `given`."""
     left = units

@@ -46,12 +46,11 @@ class World(NamedTuple):
 
     rng: Words
     scratch: Words  # a generator seeded anew for each Beta reward, which may reject
-    codes: Ints  # feedback, noise, does the realised activation drive the impact, whose measure is seen, its noise,
-    # units (0: single rewards), the shock's kind, how responses move
-    constants: (
-        Floats  # spreads of rewards and measures, tolerance, the pace at which responses move, the shock's deviation,
-    )
-    # the largest change of a share a round
+    # Feedback, noise, does the realised activation drive the impact, whose measure is seen, its noise, units (0: single
+    # rewards), the shock's kind, how responses move.
+    codes: Ints
+    # Spreads of rewards and measures, tolerance, pace of the move, deviation of the shock, largest change of a share (0: any).
+    constants: Floats
     knots: Floats  # responses as functions of the impact before g
     guide: Ints
     later: Floats  # the responses that these move to; the same where they do not
@@ -162,7 +161,9 @@ def _step(world: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) 
     feedback, noise, spread = codes[FEEDBACK], codes[NOISE], world.constants[SPREAD]
     units, given = codes[UNITS], world.units
     moved = weight_at(codes[MOVING], world.constants[PACE], t) if codes[MOVING] != STILL else 0.0
-    shock = world.constants[SHOCK_DEVIATION] * normal(world.shock_rng) if codes[SHOCK] == COMMON else 0.0
+    shaken, shock = codes[SHOCK], 0.0
+    if shaken == COMMON:
+        shock = world.constants[SHOCK_DEVIATION] * normal(world.shock_rng)
     if units > 0:
         share_out(allocation, units, given)
     arms = allocation.shape[0]
@@ -194,8 +195,8 @@ def _step(world: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) 
         if moved > 0.0:
             mean += moved * (evaluate(later, later_guide, k, at) - mean)
         expected += share * mean
-        if codes[SHOCK] != NO_SHOCK:
-            if codes[SHOCK] == EACH:
+        if shaken != NO_SHOCK:
+            if shaken == EACH:
                 shock = world.constants[SHOCK_DEVIATION] * normal(world.shock_rng)
             mean = min(1.0, max(0.0, mean + shock))
         if active and units > 0:
