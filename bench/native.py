@@ -56,7 +56,7 @@ def number(value: int) -> ctypes.c_int64:
 
 def world_arguments(problem: Problem, seed: int, run: int) -> tuple[list[Any], list[np.ndarray]]:
     """What every loop takes first, and the arrays behind it, which must outlive the call."""
-    world = problem.start(stream(seed, 0, run, WORLD))
+    world = problem.world(stream(seed, 0, run, WORLD))
     assert isinstance(world, World)
     policy_rng = stream(seed, 0, run, POLICY)
     held = [world.knots, world.guide, world.impact, world.rng, policy_rng]

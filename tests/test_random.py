@@ -10,7 +10,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from aftereffect._random import POLICY, WORLD, beta, gamma, generator, next_word, normal, reseed, stream, uniform
+from aftereffect._random import (
+    POLICY,
+    WORLD,
+    beta,
+    binomial_quantile,
+    gamma,
+    generator,
+    next_word,
+    normal,
+    reseed,
+    stream,
+    uniform,
+)
 
 # Blackman and Vigna's xoshiro256plusplus.c from the state {1, 2, 3, 4}.
 XOSHIRO = [
@@ -128,6 +140,22 @@ def test_streams_differ_in_every_part_of_their_key_and_repeat() -> None:
     assert stream(3, 4, 5, POLICY).tolist() == stream(3, 4, 5, POLICY).tolist()
     expected = np.random.SeedSequence(3, spawn_key=(4, 5, POLICY)).generate_state(4, np.uint64)
     assert stream(3, 4, 5, POLICY).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 50, 300, 2_000, 100_000])
+@pytest.mark.parametrize("rate", [0.001, 0.02, 0.3, 0.5, 0.77, 0.98, 0.999])
+def test_counts_are_the_exact_binomial_quantile(count: int, rate: float) -> None:
+    """Against scipy's, in the middle and far out in both tails, where chances underflow."""
+    tails = 3.3 * 10.0 ** -np.arange(2.0, 13.0)
+    variates = np.concatenate([np.random.default_rng(count).random(200), tails, 1.0 - tails])
+    found = [binomial_quantile(float(u), float(count), rate) for u in variates]
+    assert found == stats.binom.ppf(variates, count, rate).tolist()
+
+
+def test_counts_at_the_ends() -> None:
+    assert binomial_quantile(0.0, 300.0, 0.5) < 90  # no count is likelier than 2^-53 below this
+    assert [binomial_quantile(0.4, 9.0, p) for p in (0.0, 1.0)] == [0.0, 9.0]
+    assert binomial_quantile(1.0 - 2.0**-53, 4.0, 0.5) == 4.0
 
 
 @pytest.mark.soak

@@ -13,12 +13,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "aftereffect.errors": ("AftereffectError", "CorruptFile", "MissingParameter", "UnknownName", "WrongTell"),
     "aftereffect.model.responses": (
-        "Bump", "Gaussian", "LinearDecline", "Response", "SaturatingRise", "Table", "Tabulated", "Tent",
+        "Bump", "Gaussian", "LinearDecline", "Response", "SaturatingRise", "Scaled", "Table", "Tabulated", "Tent",
     ),
     "aftereffect.model.impacts": (
         "Discounted", "Impact", "Instant", "Logistic", "MonotoneTable", "OwnImpact", "Power", "Smoothed", "Window",
     ),
-    "aftereffect.model.feedback": ("Noise",),
+    "aftereffect.model.feedback": ("Noise", "Shock"),
     "aftereffect.model.problem": ("Problem",),
     "aftereffect.model.catalog": ("Family", "family", "problem", "register_problem"),
     "aftereffect.oracle.levels": ("best_levels",),
@@ -26,7 +26,8 @@ _HOMES = {
     "aftereffect.theory.dynamic": ("dynamic_optimum", "dynamic_upper_bound"),
     "aftereffect.policies": ("KLUCB", "CurveThompson", "FairThompson",
         "CUCB", "DUCB", "SWUCB", "UCB1", "ActionUCB", "Exp3", "Fixed", "HistoryUCB", "LipschitzElimination",
-        "LipschitzUCB", "MetaExp3", "OneArmUCB", "Phased", "RoundRobin", "Thompson", "policy", "recommended",
+        "LipschitzUCB", "MetaExp3", "OneArmUCB", "Phased", "QuadraticFit", "RoundRobin",
+        "Thompson", "ThompsonSplit", "policy", "recommended",
     ),
     "aftereffect.policies.base": ("PlainPolicy", "Policy", "Setting", "register"),
     "aftereffect.policies.agent": ("Agent",),
@@ -35,7 +36,7 @@ _HOMES = {
     "aftereffect.simulation.result": ("Comparison", "Result"),
     "aftereffect.report.plot": ("plot",),
     "aftereffect.model.fairness": ("Fairness",),
-    "aftereffect.model.drift": ("Drift",),
+    "aftereffect.model.drift": ("Change", "Drift", "Season"),
     "aftereffect.theory.fair": ("FairOptimum", "Unattainable", "arm_multipliers", "fair_frontier", "fair_optimum"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -51,6 +52,7 @@ __all__ = [
     "Agent",
     "BestFixed",
     "Bump",
+    "Change",
     "Comparison",
     "CorruptFile",
     "CurveThompson",
@@ -81,16 +83,21 @@ __all__ = [
     "Policy",
     "Power",
     "Problem",
+    "QuadraticFit",
     "Response",
     "Result",
     "RoundRobin",
     "SaturatingRise",
+    "Scaled",
+    "Season",
     "Setting",
+    "Shock",
     "Smoothed",
     "Table",
     "Tabulated",
     "Tent",
     "Thompson",
+    "ThompsonSplit",
     "Unattainable",
     "UnknownName",
     "Window",
@@ -129,9 +136,9 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from aftereffect.errors import AftereffectError, CorruptFile, MissingParameter, UnknownName, WrongTell
     from aftereffect.model.catalog import Family, family, problem, register_problem
-    from aftereffect.model.drift import Drift
+    from aftereffect.model.drift import Change, Drift, Season
     from aftereffect.model.fairness import Fairness
-    from aftereffect.model.feedback import Noise
+    from aftereffect.model.feedback import Noise, Shock
     from aftereffect.model.impacts import (
         Discounted,
         Impact,
@@ -150,6 +157,7 @@ if TYPE_CHECKING:
         LinearDecline,
         Response,
         SaturatingRise,
+        Scaled,
         Table,
         Tabulated,
         Tent,
@@ -173,8 +181,10 @@ if TYPE_CHECKING:
         MetaExp3,
         OneArmUCB,
         Phased,
+        QuadraticFit,
         RoundRobin,
         Thompson,
+        ThompsonSplit,
         policy,
         recommended,
     )

@@ -103,3 +103,40 @@ def beta(rng: Words, a: float, b: float) -> float:
     if total <= 0.0:  # both underflowed: all mass sits at the ends
         return 1.0 if uniform(rng) * (a + b) < a else 0.0
     return x / total
+
+
+NEGLIGIBLE = 1e-20  # of the most likely count's chance: what lies beyond cannot be told by 53 random bits
+
+
+@kernel
+def binomial_quantile(u: float, n: float, p: float) -> float:
+    """The least k with P(X <= k) > u for X ~ Binomial(n, p): one uniform variate makes one count.
+
+    Chances are taken relative to the most likely count's, by their exact ratios outwards on both sides: nothing underflows
+    and no gamma function is needed, however large n is.
+    """
+    if p <= 0.0 or n <= 0.0:
+        return 0.0
+    if p >= 1.0:
+        return n
+    odds = p / (1.0 - p)
+    mode = min(n, math.floor((n + 1.0) * p))
+    total, chance, k = 1.0, 1.0, mode
+    while k > 0.0 and chance > NEGLIGIBLE:
+        chance *= k / ((n - k + 1.0) * odds)
+        total += chance
+        k -= 1.0
+    least, at_least = k, chance
+    chance, k = 1.0, mode
+    while k < n and chance > NEGLIGIBLE:
+        chance *= (n - k) * odds / (k + 1.0)
+        total += chance
+        k += 1.0
+    most, target = k, u * total
+    k, chance = least, at_least
+    reached = chance
+    while reached <= target and k < most:
+        chance *= (n - k) * odds / (k + 1.0)
+        k += 1.0
+        reached += chance
+    return k

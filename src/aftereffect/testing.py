@@ -216,6 +216,23 @@ def _limits(case: Case) -> None:
         )
 
 
+@_check("step")
+def _step(case: Case) -> None:
+    """No share moves by more than the largest step, from the start on and after an override; or steps are refused."""
+    even, largest = np.full(case.arms, 1 / case.arms), 0.1
+    try:
+        agent = case.start(start=even, step=largest)
+    except AftereffectError:
+        return
+    crowd, before = _Crowd(case), even
+    for t in range(1, min(case.horizon, 60) + 1):
+        allocation = _looked_at(agent)
+        moved = float(np.max(np.abs(allocation - before)))
+        _require(moved <= largest + 1e-9, f"in round {t} a share moves by {moved:g}, more than the step of {largest:g}")
+        before = even if t % 10 == 0 else allocation
+        agent.tell(crowd.rewards(before), allocation=before if t % 10 == 0 else None)
+
+
 @_check("asking is free")
 def _asking(case: Case) -> None:
     """Asking twice gives the same, writing into the answer changes nothing, and explaining neither."""

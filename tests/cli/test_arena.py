@@ -8,7 +8,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from aftereffect.experiments import arena
+from aftereffect.experiments import arena, weekly
 from tests.cli.conftest import Run
 
 FEW = ("arena", "--quick", "--policy", "round-robin", "--policy", "fixed:allocation=[0.2,0.8]", "--threads", "1")
@@ -96,3 +96,28 @@ def test_other_results_in_the_directory_are_not_touched(run: Run, tmp_path: Path
     (tmp_path / "file").write_text("")
     outcome = run(*FEW, "--out", str(tmp_path / "file"))
     assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+
+
+def test_weekly(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    two = [c for c in weekly.weekly_cells() if c.name in ("lending-k4-m0.8-start", "loan-k3-m0.6")]
+    monkeypatch.setattr(weekly, "weekly_cells", lambda: two)
+    monkeypatch.chdir(tmp_path)
+    few = ("arena", "--weekly", "--quick", "--policy", "quadratic", "--threads", "1")
+    outcome = run(*few, "--docs", "weekly.md")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "Gain share" in outcome.out
+    assert "Smoke version" in outcome.out
+    assert "`aftereffect arena --weekly --quick" in (tmp_path / "weekly.md").read_text()
+    out = tmp_path / "out" / "arena-weekly-quick"
+    runs = polars.read_parquet(out / "runs.parquet")
+    assert runs.height == 2 * 2 * 6 * 3  # cells, policies, runs, horizons
+    assert polars.read_parquet(out / "leaderboard.parquet").height == 2 * 2 * 3
+    again = run(*few, "--json")
+    assert (again.code, again.err) == (0, "")
+    assert json.loads(again.out)["horizons"] == [26, 52, 104]
+
+
+def test_weekly_and_stress_are_two_arenas(run: Run) -> None:
+    outcome = run("arena", "--weekly", "--stress")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "--stress and --weekly are two arenas" in outcome.err

@@ -47,6 +47,16 @@ def test_json_has_the_contracts_shape_and_the_librarys_numbers(run: Run):
         assert shown["runs"] == 3
 
 
+def test_a_rehearsal_at_users_scale(run: Run):
+    problem = "loan:arms=4,memory=0.8,units=300,rate=0.1,shock=0.02,start=[0.4,0.3,0.2,0.1],step=0.05"
+    outcome = run("simulate", "--problem", problem, "--policy", "kl-ucb", "--policy", "fixed", *SMALL, "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert [p["policy"] for p in json.loads(outcome.out)["policies"]] == ["kl-ucb", "fixed"]
+    refused = run("simulate", "--problem", problem, "--policy", "ucb1", *SMALL)
+    assert (refused.code, refused.out) == (2, "")
+    assert "ucb1 gives everything to one arm and cannot keep a largest step" in refused.err
+
+
 def test_a_seed_in_the_notation_names_one_problem(run: Run):
     document = json.loads(
         run("simulate", "--problem", "patrol:seed=7", "--policy", "ucb1", *SMALL, "--seed", "2", "--json").out

@@ -77,7 +77,7 @@ def test_a_policy_that_misses_cells_has_a_mean_over_the_others_and_no_rank() -> 
     assert (first.policy, first.rank, first.cells) == (absent, None, 1)
     assert first.ratio == pytest.approx(10.0)
     assert [s.rank for s in board.standings[1:]] == [1, 2, 3]
-    assert [(policy, cells) for (policy, _), cells in board.refused.items()] == [(absent, [GAUSSIAN])]
+    assert [(policy, cells) for (policy, _), cells in board.arena.refused.items()] == [(absent, [GAUSSIAN])]
 
 
 def test_resampling_gives_an_interval_that_narrows_with_the_runs() -> None:

@@ -59,6 +59,9 @@ def test_entries_come_one_after_the_other() -> None:
 
 def test_lists_that_are_values_are_no_grids() -> None:
     assert _problems(family="patrol", floors=[0.1, 0.2], caps=[0.8, 0.9]) == ["patrol:floors=[0.1,0.2],caps=[0.8,0.9]"]
+    assert _problems(family="loan", start=[0.4, 0.6], units=[50, 300], shock="each(deviation=0.02)") == [
+        f"loan:start=[0.4,0.6],units={units},shock=each(deviation=0.02)" for units in (50, 300)
+    ]
     assert _policies(policy="fixed", allocation=[0.3, 0.7]) == ["fixed:allocation=[0.3,0.7]"]
     per_arm = ["discounted(memory=0.2)", "discounted(memory=0.6)"]
     assert _problems(family="gaussian", impact=per_arm) == [f"gaussian:impact=[{','.join(per_arm)}]"]

@@ -140,3 +140,21 @@ def test_the_packaged_table_is_the_shared_one() -> None:
     if not shared.exists():
         pytest.skip("the shared data is not at hand")
     assert files("aftereffect.model").joinpath("data/transrisk_repayment.csv").read_text() == shared.read_text()
+
+
+def test_the_notation_of_rehearsals() -> None:
+    family, _ = family_from("loan:arms=4,memory=0.8,units=300,rate=0.1,shock=0.02,start=[0.4,0.3,0.2,0.1],step=0.05")
+    problem = family.draw(1)
+    assert (problem.units, problem.rate, problem.feedback, problem.step) == (300, 0.1, "split", 0.05)
+    assert problem.shock == ae.Shock(0.02)
+    assert problem.start == (0.4, 0.3, 0.2, 0.1)
+    other = family_from("patrol:arms=3,shock=each(deviation=0.05),noise=continuous(deviation=0.02),season=52")[0].draw(
+        1
+    )
+    assert other.shock == ae.Shock(0.05, "each")
+    assert other.noise == ae.Noise("continuous", deviation=0.02)
+    assert other.season is not None
+    assert other.season.period == 52
+    assert family_from("patrol:memory=0.3,start=even")[0].draw(1).start == (0.5, 0.5)
+    with pytest.raises(ae.AftereffectError, match="units takes no parameters in brackets"):
+        family_from("loan:units=each(deviation=1)")

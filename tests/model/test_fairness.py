@@ -142,7 +142,7 @@ def test_regret_under_drift_is_against_the_best_allocation_of_each_moment():
         earned = np.diff(moving_utilities(problem, rounds), prepend=0)
         shares = np.linspace(0, 1, 4001)
         for t in (1, 137, 500, 777, 1000, 1200):
-            first, second = problem.drifted(min(1.0, t / 1000))
+            first, second = problem.moved(min(1.0, t / 1000))
             best = np.max(shares * first(shares) + (1 - shares) * second(1 - shares))
             assert earned[t - 1] == pytest.approx(best, abs=3e-4)
 

@@ -103,3 +103,64 @@ def test_frequencies_and_means_at_scale(seed: int) -> None:
             assert stats.binomtest(count, rounds, SHARES[k]).pvalue > 1e-6
             hits = int((came.reward[:, k] * came.seen[:, k]).sum())
             assert stats.binomtest(hits, count, MEANS[k]).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("mean", [0.02, 0.5, 0.93])
+def test_continuous_noise_has_the_response_as_mean_and_the_deviation_stated(mean: float) -> None:
+    """4,000 draws: the mean within 5 standard errors, the deviation within 10 percent."""
+    noise = ae.Noise("continuous", deviation=0.02)
+    came = drive(ae.Problem([lambda _x: mean] * 2, feedback="split", noise=noise), np.full((2_000, 2), 0.5), seed=1)
+    assert came.reward.mean() == pytest.approx(mean, abs=5 * 0.02 / np.sqrt(4_000))
+    assert came.reward.std() == pytest.approx(0.02, rel=0.1)
+    assert 0 <= came.reward.min() <= came.reward.max() <= 1
+
+
+def test_a_deviation_larger_than_the_mean_allows_is_all_or_nothing() -> None:
+    noise = ae.Noise("continuous", deviation=0.9)
+    came = drive(ae.Problem([lambda _x: 0.1] * 2, feedback="split", noise=noise), np.full((500, 2), 0.5), seed=1)
+    assert set(came.reward.ravel().tolist()) == {0.0, 1.0}
+    assert came.reward.mean() == pytest.approx(0.1, abs=0.05)
+
+
+def test_a_common_shock_moves_all_arms_together_and_each_moves_them_apart() -> None:
+    """Correlation over 2,000 rounds; neither moves what is expected, nor the other draws."""
+    shares = np.full((2_000, 2), 0.5)
+
+    def rewards(shock) -> np.ndarray:
+        problem = ae.Problem([lambda _x: 0.5, lambda _x: 0.4], feedback="split", noise="none", shock=shock)
+        came = drive(problem, shares, seed=3)
+        assert came.expected == pytest.approx(np.full(2_000, 0.45))
+        return came.reward
+
+    common, apart = rewards(0.05), rewards(ae.Shock(0.05, "each"))
+    assert common[:, 0] - common[:, 1] == pytest.approx(np.full(2_000, 0.1))
+    assert abs(np.corrcoef(apart.T)[0, 1]) < 0.1
+    for found in (common, apart):
+        assert found.std(axis=0) == pytest.approx([0.05, 0.05], rel=0.1)
+        assert found.mean(axis=0) == pytest.approx([0.5, 0.4], abs=0.006)
+
+
+def test_shocks_stay_within_the_unit_interval_and_shift_no_other_draw() -> None:
+    shares = np.full((400, 2), 0.5)
+    plain, shaken = (
+        drive(ae.Problem([lambda x: x] * 2, units=60, shock=shock), shares, seed=2) for shock in (None, 0.4)
+    )
+    assert np.array_equal(plain.expected, shaken.expected)
+    assert 0 <= shaken.reward.min() <= shaken.reward.max() <= 1
+    assert not np.array_equal(plain.reward, shaken.reward)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: ae.Noise("continuous"), "continuous noise needs a deviation"),
+        (lambda: ae.Noise("continuous", deviation=0.0), r"deviation must lie in \(0, 1\], got 0"),
+        (lambda: ae.Noise("beta", deviation=0.1), "beta noise has no deviation"),
+        (lambda: ae.Shock(0.0), r"shock: deviation must lie in \(0, 1\]"),
+        (lambda: ae.Shock(0.1, "some"), "unknown shock 'some'"),  # type: ignore[arg-type]
+        (lambda: ae.problem("loan", shock="big"), "shock: deviation must be a finite number, got 'big'"),
+    ],
+)
+def test_scatter_that_cannot_be(make, said) -> None:
+    with pytest.raises(ae.AftereffectError, match=said):
+        make()

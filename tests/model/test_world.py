@@ -109,7 +109,7 @@ def test_fixed_utility_sums_the_steps() -> None:
     problem = ae.Problem(RESPONSES, ae.Smoothed(0.8, 1.0), feedback="split")
     allocation, rounds = np.array([0.2, 0.5, 0.3]), np.array([1, 7, 60], dtype=np.int64)
     totals = np.zeros(3)
-    world = problem.start(generator(0))
+    world = problem.world(generator(0))
     assert isinstance(world, World)
     fixed_utility(world, allocation, rounds, totals)
     path = np.cumsum(drive(problem, np.tile(allocation, (60, 1))).expected)

@@ -26,7 +26,7 @@ class Seen(NamedTuple):
 
 def drive(problem: ae.Problem, allocations: Floats, seed: int = 0) -> Seen:
     """Deploy one allocation after the other."""
-    world = problem.start(generator(seed))
+    world = problem.world(generator(seed))
     rounds, arms = allocations.shape
     seen, reward, impact = np.zeros((rounds, arms)), np.zeros((rounds, arms)), np.zeros((rounds, arms))
     expected, realised = np.zeros(rounds), np.zeros(rounds)

@@ -180,7 +180,7 @@ def test_a_transient_counts_from_the_first_round(horizon: int, impact: ae.Impact
     rounds, totals = np.array([horizon], dtype=np.int64), np.zeros(1)
     earned = []
     for p in np.linspace(0.0, 1.0, 1_001):
-        world = problem.start(generator(0))
+        world = problem.world(generator(0))
         assert isinstance(world, World)
         fixed_utility(world, np.array([p, 1 - p]), rounds, totals)
         earned.append(totals[0] / horizon)

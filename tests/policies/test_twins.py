@@ -440,7 +440,8 @@ def test_elimination_drops_what_its_twin_drops(levels: int, feedback: Feedback, 
     assert 1 <= len(twin.gains) < levels + 1  # the gaps are wide and the rounds many: some options are gone
 
 
-CURVES = {"curve-thompson", "fair-thompson"}  # judged by dense linear algebra and enumeration in files of their own
+# judged by dense linear algebra, enumeration and numpy in files of their own
+CURVES = {"curve-thompson", "fair-thompson", "quadratic", "thompson-split"}
 
 
 def test_every_policy_has_a_twin() -> None:

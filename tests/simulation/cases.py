@@ -22,6 +22,8 @@ POLICIES: list[ae.Policy] = [
     ae.SWUCB(window=20),
     ae.UCB1(),
     ae.Thompson(),
+    ae.ThompsonSplit(draws=20),
+    ae.QuadraticFit(weeks=10, levels=20),
     ae.Exp3(),
     ae.Exp3(rate=0.1, deploy="distribution"),
     ae.Exp3(form="loss"),

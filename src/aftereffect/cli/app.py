@@ -187,9 +187,16 @@ def report(
 def arena(
     quick: Annotated[bool, typer.Option("--quick", help="A smoke version of a minute: few short runs.")] = False,
     stress: Annotated[bool, typer.Option("--stress", help="Cells in which the policies' model is wrong.")] = False,
+    weekly: Annotated[
+        bool, typer.Option("--weekly", help="Tens to hundreds of rounds with many units: gains over the even split.")
+    ] = False,
     policy: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME[:k=v,..]", help="Policy; may be repeated (default: all). history-ucb always runs."),
+        typer.Option(
+            metavar="NAME[:k=v,..]",
+            help="Policy; may be repeated (default: all; weekly: the recommended one and baselines). history-ucb, "
+            "or weekly the even split, always runs.",
+        ),
     ] = None,
     seed: Annotated[str, typer.Option(metavar="S", help="Seed of the instances and the runs.")] = "0",
     out: OutDirectory = None,
@@ -204,7 +211,7 @@ def arena(
     from aftereffect.cli.messages import remarks
 
     with remarks():
-        run_the_arena(quick, stress, policy or [], seed, out, _threads(threads), docs, fresh, quiet, json)
+        run_the_arena(quick, stress, weekly, policy or [], seed, out, _threads(threads), docs, fresh, quiet, json)
 
 
 @app.command()

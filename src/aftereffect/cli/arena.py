@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple, TypedDict
 
 import polars
 from rich import box
@@ -18,16 +20,22 @@ from aftereffect.cli.messages import say
 from aftereffect.cli.outcome import show_json
 from aftereffect.cli.progress import sweep_bars
 from aftereffect.cli.request import read_number, read_policies
-from aftereffect.experiments.arena import run_arena, set_up, speeds
+from aftereffect.errors import AftereffectError
+from aftereffect.experiments.arena import Arena, run_arena, set_up, speeds
+from aftereffect.experiments.executors import Executor
+from aftereffect.experiments.gains import Gains, score_weekly
 from aftereffect.experiments.scores import Board, score
 from aftereffect.experiments.spec import LARGEST
-from aftereffect.experiments.store import Store, commit_of_checkout, written_command
+from aftereffect.experiments.store import Say, Store, commit_of_checkout, written_command
+from aftereffect.experiments.weekly import Weekly, play_weekly, set_up_weekly
+from aftereffect.report import weekly_page
 from aftereffect.report.leaderboard import SMOKE, Sheet, document, in_cells, overall, page, remarks, under_stress
 
 
 def run_the_arena(
     quick: bool,
     stress: bool,
+    weekly: bool,
     policies: list[str],
     seed: str,
     out: str | None,
@@ -38,44 +46,80 @@ def run_the_arena(
     as_json: bool,
 ) -> None:
     """`aftereffect arena`."""
+    if stress and weekly:
+        raise AftereffectError("--stress and --weekly are two arenas; give one of them")
     target = None if docs is None else check_target(Path(docs), "--docs", (".md",))
-    directory = Path(out) if out is not None else Path("out") / f"arena{'-stress' * stress}{'-quick' * quick}"
-    arena = set_up(
-        list(read_policies(policies).values()),
-        quick=quick,
-        stress=stress,
-        seed=read_number("--seed", seed, 0, LARGEST),
-    )
-    command = written_command()
+    name = f"arena{'-weekly' * weekly}{'-stress' * stress}{'-quick' * quick}"
+    directory = Path(out) if out is not None else Path("out") / name
+    entrants, number = list(read_policies(policies).values()), read_number("--seed", seed, 0, LARGEST)
+    options: Options = {
+        "executor": executor_for(None, threads),
+        "fresh": fresh,
+        "command": written_command(),
+        "say": say,
+    }
+    if weekly:
+        shown = _weekly(set_up_weekly(entrants, quick=quick, seed=number), directory, target, quiet, options)
+    else:
+        shown = _ranking(set_up(entrants, quick=quick, stress=stress, seed=number), directory, target, quiet, options)
+    if as_json:
+        show_json(shown.document())
+    else:
+        show(*shown.parts(), as_wide_as_needed=True)
+
+
+class Options(TypedDict):
+    """How an arena is run."""
+
+    executor: Executor
+    fresh: bool
+    command: str
+    say: Say
+
+
+class Shown(NamedTuple):
+    """A leaderboard in both forms; only the one that is asked for is made."""
+
+    document: Callable[[], dict[str, Any]]
+    parts: Callable[[], list[RenderableType]]
+
+
+def _ranking(arena: Arena, directory: Path, target: Path | None, quiet: bool, options: Options) -> Shown:
+    """Regret against Algorithm 3's."""
     with resumable(directory), sweep_bars(arena.work, quiet) as progress:
-        rows = run_arena(
-            arena,
-            directory,
-            executor=executor_for(None, threads),
-            fresh=fresh,
-            command=command,
-            progress=progress,
-            say=say,
-        )
+        rows = run_arena(arena, directory, progress=progress, **options)
         speed = speeds(arena)
     board = score(arena, rows, speed)
-    kept = _keep(directory, rows.with_columns(rounds_per_second=_column(rows, speed)), board)
-    if target is not None:
-        Store(directory).write(target, page(board, command, commit_of_checkout()).encode())
-    if as_json:
-        show_json(document(board))
-    else:
-        show(*_shown(board, [*kept, *([target] if target else [])]), as_wide_as_needed=True)
+    kept = _keep(directory, runs=rows.with_columns(rounds_per_second=_column(rows, speed)), leaderboard=board.frame())
+    kept += _write_page(directory, target, lambda commit: page(board, options["command"], commit))
+    return Shown(lambda: document(board), lambda: _shown(board, kept))
+
+
+def _weekly(arena: Weekly, directory: Path, target: Path | None, quiet: bool, options: Options) -> Shown:
+    """Gain shares."""
+    with resumable(directory), sweep_bars(arena.work, quiet) as progress:
+        rows = play_weekly(arena, directory, progress=progress, **options)
+    gains = score_weekly(arena, rows)
+    kept = _keep(directory, runs=rows, leaderboard=gains.frame())
+    kept += _write_page(directory, target, lambda commit: weekly_page.page(gains, options["command"], commit))
+    return Shown(lambda: weekly_page.document(gains), lambda: _shown_weekly(gains, kept))
+
+
+def _write_page(directory: Path, target: Path | None, text: Callable[[str | None], str]) -> list[Path]:
+    if target is None:
+        return []
+    Store(directory).write(target, text(commit_of_checkout()).encode())
+    return [target]
 
 
 def _column(rows: polars.DataFrame, speed: dict[str, float | None]) -> polars.Series:
     return rows["policy"].replace_strict(speed, return_dtype=polars.Float64)
 
 
-def _keep(directory: Path, rows: polars.DataFrame, board: Board) -> list[Path]:
+def _keep(directory: Path, **frames: polars.DataFrame) -> list[Path]:
     """The tidy rows, and the scores by cell and policy, as Parquet."""
     kept = []
-    for name, frame in (("runs", rows), ("leaderboard", board.frame())):
+    for name, frame in frames.items():
         content = io.BytesIO()
         frame.write_parquet(content)
         kept.append(directory / f"{name}.parquet")
@@ -95,6 +139,16 @@ def _shown(board: Board, files: list[Path]) -> list[RenderableType]:
         parts.append(Text("* over the cells that it could start in\n"))
     parts += [Text(note) for note in remarks(board)]
     if board.arena.quick:
+        parts.append(Text(SMOKE, "bold"))
+    return [*parts, *(Text(f"written: {path}") for path in files)]
+
+
+def _shown_weekly(gains: Gains, files: list[Path]) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for sheet in (*weekly_page.in_cells(gains), *weekly_page.overall(gains)):
+        parts += _table(sheet)
+    parts += [Text(note) for note in weekly_page.remarks(gains)]
+    if gains.arena.quick:
         parts.append(Text(SMOKE, "bold"))
     return [*parts, *(Text(f"written: {path}") for path in files)]
 

@@ -72,14 +72,14 @@ def _common_parameters() -> dict[str, Any]:
 
     found = inspect.signature(family).parameters.values()
     common = {p.name: p.default for p in found if p.kind is not p.VAR_KEYWORD and p.name not in ("name", "arms")}
-    return {**common, "memory": DEFAULT_MEMORY, "seed": None}
+    return {**common, "memory": DEFAULT_MEMORY, "feedback": "independent", "seed": None}
 
 
 def _choices() -> str:
     from aftereffect.model.feedback import Driver, Feedback
 
     return (
-        f"feedback: {', '.join(get_args(Feedback))}; driver: {', '.join(get_args(Driver))}; "
+        f"feedback: {', '.join(get_args(Feedback))} (with units always split); driver: {', '.join(get_args(Driver))}; "
         "half_life (in rounds) or impact, such as impact=smoothed(memory=0.5,start=1), instead of memory"
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,12 @@ REFERENCES = (
     "history-ucb",
     "history-ucb:log=printed",
 )  # Algorithm 3 in both readings of its radius: what ratios are to
-WITH_PARAMETERS = {"history-ucb": REFERENCES, "phased": ("phased:inner=cucb(zero=true)",)}  # all others run as they are
+WITH_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "history-ucb": REFERENCES,
+    "phased": ("phased:inner=cucb(zero=true)",),
+    "quadratic": (),  # these two are baselines of the weekly arena
+    "thompson-split": (),
+}  # all others run as they are
 
 DRAWN = ("gaussian", "patrol", "loan", "bump", "lipschitz")
 FIXED = ("lending", "tent")  # the same problem whatever the seed: runs take the place of instances
@@ -192,6 +197,15 @@ class Arena:
             total[key] = total.get(key, 0) + rounds
         return total
 
+    @property
+    def refused(self) -> dict[tuple[str, str], list[str]]:
+        """Cells by policy and the reason for which it could not start in them."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for match in self.matches:
+            for policy, reason in match.refused.items():
+                found.setdefault((policy, reason), []).append(match.cell.name)
+        return found
+
 
 def set_up(
     policies: Sequence[Policy] = (),
@@ -208,10 +222,13 @@ def set_up(
     if cells is None:
         cells = stress_cells(scale.horizon) if stress else plain_cells()
     entrants = list(wanted.values())
-    return Arena([_match(cell, entrants, scale, seed) for cell in cells], entrants, scale, seed, stress)
+    return Arena([match_in(cell, entrants, scale, seed) for cell in cells], entrants, scale, seed, stress)
 
 
-def _match(cell: Cell, policies: Sequence[Policy], scale: Scale, seed: int) -> Match:
+def match_in(
+    cell: Cell, policies: Sequence[Policy], scale: Scale, seed: int, checkpoints: int | list[int] = CHECKPOINTS
+) -> Match:
+    """The experiment in a cell, with the policies that can start there."""
     problem = family_from(cell.problem)[0].draw(0)
     playing, refused = {}, {}
     for policy in policies:
@@ -229,7 +246,7 @@ def _match(cell: Cell, policies: Sequence[Policy], scale: Scale, seed: int) -> M
             "instances": scale.runs if cell.drawn else 1,
             "runs": 1 if cell.drawn else scale.runs,
             "seed": seed,
-            "checkpoints": CHECKPOINTS,
+            "checkpoints": checkpoints,
             "problems": [{"family": cell.problem}],
             "policies": [{"policy": notation} for notation in dict.fromkeys(playing.values())],
         }
@@ -249,6 +266,15 @@ def run_arena(
 ) -> polars.DataFrame:
     """Compute what a directory still lacks; the regret of every run at the horizon."""
     found = []
+    for match, rows in played(arena, out, executor, fresh, command, progress, say):
+        found.append(_tidy(match, rows.filter(polars.col("round") == match.spec.horizon).collect()))
+    return polars.concat(found)
+
+
+def played(
+    arena: Arena, out: Path, executor: Executor | None, fresh: bool, command: str, progress: Progress, say: Say
+) -> Iterator[tuple[Match, polars.LazyFrame]]:
+    """Match after match, computed as far as its directory lacks it, with the rows of all its checkpoints."""
     for match in arena.matches:
         store = run_spec(
             match.spec,
@@ -259,9 +285,7 @@ def run_arena(
             progress=_under_keys(match, progress),
             say=say,
         )
-        last = store.frame().filter(polars.col("round") == match.spec.horizon).collect()
-        found.append(_tidy(match, last))
-    return polars.concat(found)
+        yield match, store.frame()
 
 
 def _under_keys(match: Match, progress: Progress) -> Progress:
@@ -273,12 +297,17 @@ def _under_keys(match: Match, progress: Progress) -> Progress:
 def _tidy(match: Match, last: polars.DataFrame) -> polars.DataFrame:
     """One row per policy and run."""
     cell = match.cell
-    mine = polars.DataFrame({"policy": list(match.playing), "parameters": list(match.playing.values())})
-    rows = last.drop("policy").join(mine, on="parameters").with_columns(
+    rows = by_policy(match, last).with_columns(
         cell=polars.lit(cell.name), kind=polars.lit(cell.kind), family=polars.lit(cell.family)
-    )  # fmt: skip
+    )
     columns = ("cell", "kind", "family", "problem", "policy", "parameters", "instance", "run", "round", "regret")
     return rows.select(*columns, "realised_regret").sort("policy", "instance", "run")
+
+
+def by_policy(match: Match, rows: polars.DataFrame) -> polars.DataFrame:
+    """Rows under the policies' keys instead of what they are in this cell; two that are the same here have the same rows."""
+    mine = polars.DataFrame({"policy": list(match.playing), "parameters": list(match.playing.values())})
+    return rows.drop("policy").join(mine, on="parameters")
 
 
 def rounds_per_second(policy: Policy, rounds: int = SPEED_ROUNDS) -> float | None:

@@ -91,15 +91,6 @@ class Board:
     stress: list[Stress]
     luck: list[Luck]
 
-    @property
-    def refused(self) -> dict[tuple[str, str], list[str]]:
-        """Cells by policy and the reason for which it could not start in them."""
-        found: dict[tuple[str, str], list[str]] = {}
-        for match in self.arena.matches:
-            for policy, reason in match.refused.items():
-                found.setdefault((policy, reason), []).append(match.cell.name)
-        return found
-
     def frame(self) -> polars.DataFrame:
         """One row per cell and policy."""
         return polars.DataFrame(

@@ -45,7 +45,7 @@ Whole = Annotated[int, Field(ge=1, le=10**6, strict=True)]
 Kept = Annotated[int, Field(ge=1, le=10**5, strict=True)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST, strict=True)]
 
-LISTS = ("floors", "caps", "impact", "allocation", "x", "y")  # parameters whose value is itself a list
+LISTS = ("floors", "caps", "start", "impact", "allocation", "x", "y")  # parameters whose value is itself a list
 
 
 class _Strict(BaseModel):

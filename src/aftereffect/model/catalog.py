@@ -10,16 +10,16 @@ import csv
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from aftereffect.errors import AftereffectError, UnknownName, require, require_numbers, require_whole
-from aftereffect.model.drift import Drift
+from aftereffect.model.drift import Change, Drift, Season
 from aftereffect.model.fairness import DEFAULT_TOLERANCE, Fairness, Observed
-from aftereffect.model.feedback import Driver, Feedback, Noise
+from aftereffect.model.feedback import Driver, Feedback, Noise, Shock, resolved_feedback
 from aftereffect.model.impacts import (
     Discounted,
     Impact,
@@ -203,7 +203,7 @@ class Family:
     name: str
     arms: int
     impact: Impact | Sequence[Impact]
-    feedback: Feedback = "independent"
+    feedback: Feedback | None = None
     noise: Noise | str = "bernoulli"
     driver: Driver = "intended"
     floors: Sequence[float] | float | None = None
@@ -212,16 +212,24 @@ class Family:
     tolerance: float | None = None
     observed: Observed = "all"
     drift: int | None = None
+    change: int | None = None
+    season: int | None = None
+    units: int | None = None
+    rate: float = 1.0
+    shock: Shock | float | None = None
+    start: Sequence[float] | str | None = None
+    step: float | None = None
 
     def draw(self, seed: int | np.random.SeedSequence = 0) -> Problem:
-        """The problem that belongs to a seed; with drift, the responses move to a second draw."""
+        """The problem that belongs to a seed; with drift, change or season the responses move to those of a second draw."""
         entry, random = _CATALOG[self.name], np.random.default_rng(seed)
         responses = entry.recipe(random, self.arms, **self.parameters)
-        later = None if self.drift is None else entry.recipe(random, self.arms, **self.parameters)
+        moves = any(pace is not None for pace in (self.drift, self.change, self.season))
+        later = entry.recipe(random, self.arms, **self.parameters) if moves else ()
         return Problem(
             responses,
             impact=self.impact,
-            feedback=self.feedback,
+            feedback=resolved_feedback(self.feedback, self.units),
             noise=self.noise,
             driver=self.driver,
             floors=self.floors,
@@ -229,7 +237,14 @@ class Family:
             names=entry.arm_names[: self.arms] if entry.arm_names else None,
             label=self.name,
             fairness=self._fairness(entry, responses),
-            drift=None if later is None else Drift(later, cast(int, self.drift)),
+            drift=None if self.drift is None else Drift(later, self.drift),
+            change=None if self.change is None else Change(later, self.change),
+            season=None if self.season is None else Season(later, self.season),
+            units=self.units,
+            rate=self.rate,
+            shock=self.shock,
+            start=self.start,
+            step=self.step,
         )
 
     def _fairness(self, entry: Entry, responses: Sequence[Response]) -> Fairness | None:
@@ -256,7 +271,7 @@ def family(
     *,
     half_life: float | None = None,
     impact: Impact | Sequence[Impact] | None = None,
-    feedback: Feedback = "independent",
+    feedback: Feedback | None = None,
     noise: Noise | str = "bernoulli",
     driver: Driver = "intended",
     floors: Sequence[float] | float | None = None,
@@ -264,12 +279,22 @@ def family(
     tolerance: float | None = None,
     observed: Observed = "all",
     drift: int | None = None,
+    change: int | None = None,
+    season: int | None = None,
+    units: int | None = None,
+    rate: float = 1.0,
+    shock: Shock | float | None = None,
+    start: Sequence[float] | str | None = None,
+    step: float | None = None,
     **parameters: Any,
 ) -> Family:
     """A family of problems by name; `memory`, `half_life` or a whole `impact` says how the past weighs (default .4).
 
     Where the problem has a fairness measure, `tolerance` says how far apart the arms may be (default .1) and `observed`
-    whose measure is seen. With `drift` the responses move, over so many rounds, to those of a second draw.
+    whose measure is seen. With `drift` the responses move, over so many rounds, to those of a second draw; `change` puts
+    those in place at a round, `season` goes there and back in so many. `units` says how many whole units a round splits,
+    `rate` multiplies the responses, `shock` is a deviation a round beside the noise, `start` the split held before the first
+    round, `step` the largest change of a share a round.
 
     >>> family("gaussian", arms=3, memory=0.2).draw(seed=1).arms
     3
@@ -290,11 +315,31 @@ def family(
     if sum(x is not None for x in (memory, half_life, impact)) > 1:
         raise AftereffectError(f"problem {name!r}: give one of memory, half_life and impact")
     if impact is None:
-        rate = memory_of(half_life) if half_life is not None else DEFAULT_MEMORY if memory is None else memory
-        if isinstance(rate, bool) or not isinstance(rate, (int, float)):
-            raise AftereffectError(f"problem {name!r}: memory must be a number in [0, 1), got {rate!r}")
-        impact = Discounted(float(rate)) if rate else Instant()
-    result = Family(name, count, impact, feedback, noise, driver, floors, caps, parameters, tolerance, observed, drift)
+        weight = memory_of(half_life) if half_life is not None else DEFAULT_MEMORY if memory is None else memory
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)):
+            raise AftereffectError(f"problem {name!r}: memory must be a number in [0, 1), got {weight!r}")
+        impact = Discounted(float(weight)) if weight else Instant()
+    result = Family(
+        name,
+        count,
+        impact,
+        feedback,
+        noise,
+        driver,
+        floors,
+        caps,
+        parameters,
+        tolerance,
+        observed,
+        drift=drift,
+        change=change,
+        season=season,
+        units=units,
+        rate=rate,
+        shock=shock,
+        start=start,
+        step=step,
+    )
     _check_draw(result)
     return result
 
@@ -314,6 +359,7 @@ def problem(name: str, seed: int = 0, **parameters: Any) -> Problem:
 
 _IMPACTS = {"instant": Instant, "discounted": Discounted, "smoothed": Smoothed, "window": Window}
 _MONOTONE = {"power": Power, "logistic": Logistic, "table": MonotoneTable}
+_KINDED = {"noise": Noise, "shock": Shock}  # a name in brackets is their kind
 
 
 def family_from(notation: str) -> tuple[Family, int | None]:
@@ -331,19 +377,18 @@ def family_from(notation: str) -> tuple[Family, int | None]:
 
 
 def _thing(key: str, value: Any) -> Any:
-    """Impacts, g and noise by name; everything else as it is."""
+    """Impacts, g, noise and shocks by name; everything else as it is."""
     if isinstance(value, list):
         return [_thing(key, v) for v in value]
     if key == "noise" and value is None:
         return "none"  # the notation reads the word as None
     kinds: Mapping[str, Callable[..., Any]] | None = {"impact": _IMPACTS, "g": _MONOTONE}.get(key)
     if kinds is None:
-        if isinstance(value, Named):
-            if key != "noise":
-                raise AftereffectError(f"{key} takes no parameters in brackets, got {value.name}(..)")
-            kinds = {value.name: lambda **given: Noise(value.name, **given)}  # type: ignore[arg-type]
-        else:
+        if not isinstance(value, Named):
             return value
+        if key not in _KINDED:
+            raise AftereffectError(f"{key} takes no parameters in brackets, got {value.name}(..)")
+        kinds = {value.name: partial(_KINDED[key], kind=value.name)}
     wanted = value if isinstance(value, Named) else Named(str(value))
     if wanted.name not in kinds:
         raise UnknownName(key, wanted.name, kinds)

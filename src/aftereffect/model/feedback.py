@@ -15,7 +15,8 @@ Driver = Literal["intended", "realised"]
 """What the impact follows: the shares as deployed (the paper), or the activations that came of them."""
 
 INDEPENDENT, ONE, SPLIT = 0, 1, 2
-BERNOULLI, BETA, NONE = 0, 1, 2
+BERNOULLI, BETA, NONE, CONTINUOUS = 0, 1, 2, 3
+NO_SHOCK, COMMON, EACH = 0, 1, 2
 
 
 def feedback_code(feedback: str) -> int:
@@ -26,30 +27,89 @@ def feedback_code(feedback: str) -> int:
     return names.index(feedback)
 
 
+def resolved_feedback(feedback: Feedback | None, units: int | None) -> Feedback:
+    """The feedback, where it is left open: whole units are split over the arms, single rewards are the paper's."""
+    if feedback is None:
+        return "independent" if units is None else "split"
+    feedback_code(feedback)
+    require(
+        units is None or feedback == "split",
+        f"units are split over the arms: feedback must be 'split', got {feedback!r}",
+    )
+    return feedback
+
+
 def check_driver(driver: str) -> None:
     """Refuse a driver that does not exist."""
     if driver not in get_args(Driver):
         raise UnknownName("driver", str(driver), get_args(Driver))
 
 
+NOISES = {"bernoulli": BERNOULLI, "beta": BETA, "none": NONE, "continuous": CONTINUOUS}
+
+
 @dataclass(frozen=True)
 class Noise:
-    """How a reward scatters around its mean m: Bernoulli(m), Beta(c m, c (1 - m)) with concentration c, or not at all."""
+    """How a reward scatters around its mean m: Bernoulli(m), Beta(c m, c (1 - m)) with concentration c, or not at all.
 
-    kind: Literal["bernoulli", "beta", "none"] = "bernoulli"
+    `continuous` is a Beta too, with a stated `deviation` (at most what the mean allows, sqrt(m (1 - m))).
+    """
+
+    kind: Literal["bernoulli", "beta", "none", "continuous"] = "bernoulli"
     concentration: float = 10.0
+    deviation: float | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in ("bernoulli", "beta", "none"):
-            raise UnknownName("noise", str(self.kind), ("bernoulli", "beta", "none"))
+        if self.kind not in NOISES:
+            raise UnknownName("noise", str(self.kind), NOISES)
         require_numbers("noise", concentration=self.concentration)
         require(0 < self.concentration < 1e12, f"beta noise: concentration must be above 0, got {self.concentration}")
+        if self.kind == "continuous":
+            require(self.deviation is not None, "continuous noise needs a deviation, as in continuous(deviation=0.05)")
+            _check_deviation("continuous noise", self.deviation)
+        else:
+            require(self.deviation is None, f"{self.kind} noise has no deviation to give (continuous noise has)")
 
     @property
     def code(self) -> int:
-        return {"bernoulli": BERNOULLI, "beta": BETA, "none": NONE}[self.kind]
+        return NOISES[self.kind]
+
+    @property
+    def spread(self) -> float:
+        """The number that kernels draw with: the deviation, or the concentration."""
+        return self.concentration if self.deviation is None else float(self.deviation)
 
 
 def as_noise(value: Noise | str) -> Noise:
     """A noise from its name or itself."""
     return value if isinstance(value, Noise) else Noise(value)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Shock:
+    """Weeks that are better or worse than the responses say: a normal deviation a round, on top of the noise.
+
+    `common`: one for all arms; `each`: one for every arm on its own. Means stay within [0, 1].
+    """
+
+    deviation: float
+    kind: Literal["common", "each"] = "common"
+
+    def __post_init__(self) -> None:
+        _check_deviation("shock", self.deviation)
+        if self.kind not in ("common", "each"):
+            raise UnknownName("shock", str(self.kind), ("common", "each"))
+
+    @property
+    def code(self) -> int:
+        return COMMON if self.kind == "common" else EACH
+
+
+def as_shock(value: Shock | float | None) -> Shock | None:
+    """A shock from itself or from its deviation, common to all arms."""
+    return value if value is None or isinstance(value, Shock) else Shock(value)
+
+
+def _check_deviation(what: str, deviation: object) -> None:
+    require_numbers(what, deviation=deviation)
+    require(0 < float(deviation) <= 1, f"{what}: deviation must lie in (0, 1], got {deviation!r}")  # type: ignore[arg-type]

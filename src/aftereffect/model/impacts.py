@@ -247,6 +247,15 @@ class Smoothed(Impact):
         return Compiled(self.memory, self.start, 1.0 / (1.0 - self.memory), 0)
 
 
+def started(impact: Impact, share: float) -> Impact:
+    """The impact as it is where this share has been held for ever: the average starts there, with its full weight."""
+    if isinstance(impact, Instant):
+        return impact
+    kinds = "discounted averages and instant impacts"
+    require(isinstance(impact, Discounted), f"start= is for {kinds}, got {impact!r} (smoothed has a start of its own)")
+    return Smoothed(impact.rate, share, impact.g)  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True)
 class Window(Impact):
     """The plain mean of the last `length` shares (of all, while there are fewer)."""

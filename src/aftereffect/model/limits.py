@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect.errors import AftereffectError, numbers
+from aftereffect.errors import AftereffectError, numbers, require_numbers
 from aftereffect.model.curves import Floats
 
 _SLACK = 1e-9  # floors of .1 and .2 must land on levels 1 and 2 of 10 although they are not exact in binary
+_SPLIT_SLACK = 1e-6  # people write shares with few digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +60,51 @@ class Limits:
         inner_high = np.minimum(high, count - (low.sum() - low))
         return inner_low, inner_high
 
+    @property
+    def even(self) -> Floats:
+        """Equal shares, moved as little as needed into the floors and caps: the water level that adds up to one."""
+        arms = len(self.floors)
+        if self.trivial:
+            return np.full(arms, 1.0 / arms)
+        low, high = 0.0, 1.0
+        for _ in range(100):
+            level = (low + high) / 2
+            if np.clip(level, self.floors, self.caps).sum() < 1:
+                low = level
+            else:
+                high = level
+        shares: Floats = np.clip(high, self.floors, self.caps)
+        return np.asarray(shares / shares.sum())
+
     def allows(self, allocation: Floats, slack: float = 1e-9) -> bool:
         """Does an allocation keep to the limits?"""
         return bool(np.all(allocation >= self.floors - slack) and np.all(allocation <= self.caps + slack))
+
+
+def check_step(step: object) -> float | None:
+    """The largest change of a share a round, or the user's mistake; None: no limit."""
+    if step is None:
+        return None
+    require_numbers("step", step=step)
+    if not 0 < float(step) <= 1:  # type: ignore[arg-type]
+        raise AftereffectError(f"step must lie in (0, 1], got {step!r}")
+    return float(step)  # type: ignore[arg-type]
+
+
+def as_split(what: str, value: object, limits: Limits) -> Floats:
+    """A split that is held today: a list of shares within the floors and caps, or the word `even`."""
+    if isinstance(value, str):
+        if value != "even":
+            raise AftereffectError(f"{what} must be a list of shares or 'even', got {value!r}")
+        return limits.even
+    shares, arms = np.array(numbers(what, value)), len(limits.floors)
+    if len(shares) != arms:
+        raise AftereffectError(f"{what}: one share for each of {arms} arms, got {shares.tolist()}")
+    if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > _SPLIT_SLACK:
+        raise AftereffectError(f"{what} must be shares in [0, 1] that sum to 1, got {shares.tolist()}")
+    if not limits.allows(shares):
+        raise AftereffectError(f"{what} {shares.tolist()} breaks the floors or caps")
+    return shares
 
 
 def _spread(what: str, arms: int, default: float, value: Sequence[float] | float | None) -> Floats:

@@ -14,28 +14,37 @@ import numpy.typing as npt
 from aftereffect._random import Words, next_word, reseed
 from aftereffect.errors import AftereffectError, require
 from aftereffect.model.curves import Curve, Floats, pack
-from aftereffect.model.drift import Drift, blend
+from aftereffect.model.drift import STILL, Change, Drift, Moving, Season, blend
 from aftereffect.model.fairness import UNMEASURED, Fairness
 from aftereffect.model.feedback import (
+    NO_SHOCK,
     Driver,
     Feedback,
     Noise,
+    Shock,
     as_noise,
+    as_shock,
     check_driver,
     feedback_code,
+    resolved_feedback,
 )
-from aftereffect.model.impacts import Impact, Instant, OwnImpact
-from aftereffect.model.limits import Limits
-from aftereffect.model.responses import Response, as_response
+from aftereffect.model.impacts import Impact, Instant, OwnImpact, started
+from aftereffect.model.limits import Limits, as_split, check_step
+from aftereffect.model.responses import Response, as_response, check_rate, scaled
+from aftereffect.model.units import check_units
 from aftereffect.model.world import VALUE, Ints, World, advance
+
+LEFT_OPEN: Any = None  # settled when the problem is born: split where there are units, else independent
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
     """One world to act in.
 
-    `responses` are Responses or plain functions of the impact; `impact` is one Impact for all arms or one per arm. With
-    `fairness` every round also shows the arms' measures; with `drift` the responses change slowly.
+    `responses` are Responses or plain functions of the impact, multiplied by `rate`; `impact` is one Impact for all arms or
+    one per arm, and begins at the split `start` where one is given. With `units` a round splits so many whole units over the
+    arms. A `shock` moves the means of a round. With `fairness` every round also shows the arms' measures; with `drift`,
+    `change` or `season` the responses move. `step` is the largest change of a share from one round to the next.
 
     >>> from aftereffect.model.impacts import Discounted
     >>> p = Problem([lambda x: 0.9 - 0.5 * x, lambda x: 0.6], impact=Discounted(0.5))
@@ -45,7 +54,7 @@ class Problem:
 
     responses: Sequence[Response | Callable[..., npt.ArrayLike]]
     impact: Impact | Sequence[Impact] = field(default_factory=Instant)
-    feedback: Feedback = "independent"
+    feedback: Feedback = LEFT_OPEN
     noise: Noise | str = "bernoulli"
     driver: Driver = "intended"
     floors: Sequence[float] | float | None = None
@@ -54,6 +63,13 @@ class Problem:
     label: str = "own"
     fairness: Fairness | None = None
     drift: Drift | None = None
+    change: Change | None = None
+    season: Season | None = None
+    units: int | None = None
+    rate: float = 1.0
+    shock: Shock | float | None = None
+    start: Sequence[float] | str | None = None
+    step: float | None = None
 
     def __post_init__(self) -> None:
         require(isinstance(self.responses, Sequence), f"responses must be a list, got {self.responses!r}")
@@ -67,39 +83,67 @@ class Problem:
                 len(impacts) == len(responses) and all(isinstance(i, Impact) for i in impacts),
                 f"impact must be one Impact or one per arm ({len(responses)}), got {self.impact!r}",
             )
-        feedback_code(self.feedback)
         check_driver(self.driver)
         set_field = object.__setattr__  # the dataclass is frozen; this is its one moment of birth
+        if self.units is not None:
+            set_field(self, "units", check_units(self.units))
+        set_field(self, "feedback", resolved_feedback(self.feedback, self.units))
+        set_field(self, "rate", check_rate(self.rate))
         set_field(self, "responses", responses)
         set_field(self, "impact", impacts)
         set_field(self, "noise", as_noise(self.noise))
+        set_field(self, "shock", as_shock(self.shock))
+        set_field(self, "step", check_step(self.step))
         if self.names is not None:
             set_field(self, "names", check_names(self.names, len(responses)))
-        assert self.limits is not None
+        if self.start is not None:
+            set_field(self, "start", tuple(as_split("start", self.start, self.limits).tolist()))
+        assert self.limits is not None  # what is built from the fields is built now, so that a mistake is said at once
+        assert self.impacts is not None
+        assert self.scaled is not None
         if self.fairness is not None:
             require(isinstance(self.fairness, Fairness), f"fairness must be a Fairness, got {self.fairness!r}")
             count = len(self.fairness.measures)
             require(count == self.arms, f"fairness: one measure for each of {self.arms} arms, got {count}")
-        if self.drift is not None:
-            self._check_drift(self.drift)
+        self._check_moving()
 
-    def _check_drift(self, drift: Drift) -> None:
-        require(isinstance(drift, Drift), f"drift must be a Drift, got {drift!r}")
-        require(len(drift.to) == self.arms, f"drift: one response for each of {self.arms} arms, got {len(drift.to)}")
-        settled = self.driver == "intended" and not self.transient and all(i.compiled() for i in self.impacts)
-        require(
-            settled, "drift needs an impact without a transient, driven by the intended shares (Discounted, Instant)"
-        )
+    def _check_moving(self) -> None:
+        wanted = {"drift": Drift, "change": Change, "season": Season}
+        given = {name: getattr(self, name) for name in wanted if getattr(self, name) is not None}
+        require(len(given) <= 1, f"give at most one of drift, change and season, got {' and '.join(given)}")
+        for name, moving in given.items():
+            kind = wanted[name]
+            require(isinstance(moving, kind), f"{name} must be a {kind.__name__}, got {moving!r}")
+            count = len(moving.to)
+            require(count == self.arms, f"{name}: one response for each of {self.arms} arms, got {count}")
+            scaled(moving.to, self.rate)  # says so if the rate is too much for them
+            settled = self.driver == "intended" and not self.transient and all(i.compiled() for i in self.impacts)
+            require(
+                settled,
+                f"{name} needs an impact without a transient or a start, driven by the intended shares (Discounted, Instant)",
+            )
+
+    @property
+    def moving(self) -> Moving | None:
+        """How the responses move, if they do."""
+        return self.drift or self.change or self.season
 
     @property
     def arms(self) -> int:
         """Number of arms K."""
         return len(self.responses)
 
-    @property
+    @cached_property
     def impacts(self) -> tuple[Impact, ...]:
-        """One impact per arm."""
-        return self.impact  # type: ignore[return-value]
+        """One impact per arm, from the start on where there is one."""
+        given: tuple[Impact, ...] = self.impact  # type: ignore[assignment]
+        split: Any = self.start
+        return given if split is None else tuple(started(i, p) for i, p in zip(given, split, strict=True))
+
+    @cached_property
+    def scaled(self) -> tuple[Response, ...]:
+        """The responses times the rate: what the arms really do."""
+        return scaled(self.responses, self.rate)  # type: ignore[arg-type]
 
     @cached_property
     def limits(self) -> Limits:
@@ -120,12 +164,12 @@ class Problem:
     @property
     def lipschitz(self) -> float:
         """The largest Lipschitz constant of the responses."""
-        return max(r.lipschitz for r in self.responses)  # type: ignore[union-attr]
+        return max(r.lipschitz for r in self.scaled)
 
     @cached_property
     def curves(self) -> tuple[Curve, ...]:
         """Responses as functions of the impact before g: what the world reads."""
-        return self._before_g(self.responses)
+        return self._before_g(self.scaled)
 
     @cached_property
     def measures(self) -> tuple[Curve, ...]:
@@ -134,14 +178,15 @@ class Problem:
 
     @cached_property
     def later_curves(self) -> tuple[Curve, ...]:
-        """The responses' curves after the drift; without one the same as before it."""
-        return self.curves if self.drift is None else self._before_g(self.drift.to)
+        """The curves of the responses that these move to; the same where they do not move."""
+        moving = self.moving
+        return self.curves if moving is None else self._before_g(scaled(moving.to, self.rate))  # type: ignore[arg-type]
 
     def _before_g(self, curves: Sequence[Any]) -> tuple[Curve, ...]:
         return tuple(i.response_curve(c.curve) for c, i in zip(curves, self.impacts, strict=True))
 
-    def drifted(self, weight: float) -> tuple[Curve, ...]:
-        """The responses' curves so much of the way through the drift."""
+    def moved(self, weight: float) -> tuple[Curve, ...]:
+        """The responses' curves so much of the way to those they move to."""
         return tuple(blend(a, b, weight) for a, b in zip(self.curves, self.later_curves, strict=True))
 
     def steady(self, arm: int, share: npt.ArrayLike) -> Floats:
@@ -175,30 +220,51 @@ class Problem:
     @cached_property
     def _packed(self) -> tuple[tuple[Floats, Ints], ...]:
         now = pack(self.curves)
-        later = now if self.drift is None else pack(self.later_curves)
+        later = now if self.moving is None else pack(self.later_curves)
         measures = pack(self.measures) if self.measures else (np.zeros((0, 1, 3)), np.zeros((0, 1), dtype=np.int64))
         return now, later, measures
 
-    def start(self, rng: Words) -> World | OwnWorld:
+    def world(self, rng: Words) -> World | OwnWorld:
         """The world at its first round."""
         noise, realised = as_noise(self.noise), int(self.driver == "realised")
         fair = self.fairness
         measure_noise = as_noise("bernoulli" if fair is None else fair.noise)
         observed = UNMEASURED if fair is None else fair.observed_code
-        codes = np.array([feedback_code(self.feedback), noise.code, realised, observed, measure_noise.code])
+        shock, moving = as_shock(self.shock), self.moving
+        codes = np.array(
+            [
+                feedback_code(self.feedback),
+                noise.code,
+                realised,
+                observed,
+                measure_noise.code,
+                self.units or 0,
+                NO_SHOCK if shock is None else shock.code,
+                STILL if moving is None else moving.code,
+            ]
+        )
+        constants = np.array(
+            [
+                noise.spread,
+                measure_noise.spread,
+                1.0 if fair is None else float(fair.tolerance),
+                0.0 if moving is None else float(moving.pace),
+                0.0 if shock is None else float(shock.deviation),
+                self.step or 0.0,
+            ]
+        )
         compiled = [i.compiled() for i in self.impacts]
         fast = [c for c in compiled if c is not None]
         longest = max([c.window for c in fast], default=0)
         (knots, guide), (later, later_guide), (measures, measure_guide) = self._packed
-        measure_rng = np.zeros(4, dtype=np.uint64)
-        reseed(measure_rng, np.uint64(next_word(rng.copy())))
-        tolerance = 1.0 if fair is None else float(fair.tolerance)
-        drift_rounds = 0.0 if self.drift is None else float(self.drift.rounds)
+        seeds, measure_rng, shock_rng = rng.copy(), np.zeros(4, dtype=np.uint64), np.zeros(4, dtype=np.uint64)
+        for own in (measure_rng, shock_rng):
+            reseed(own, np.uint64(next_word(seeds)))
         world = World(
             rng=rng,
             scratch=np.zeros(4, dtype=np.uint64),
             codes=codes,
-            constants=np.array([noise.concentration, measure_noise.concentration, tolerance, drift_rounds]),
+            constants=constants,
             knots=knots,
             guide=guide,
             later=later,
@@ -206,6 +272,8 @@ class Problem:
             measures=measures,
             measure_guide=measure_guide,
             measure_rng=measure_rng,
+            shock_rng=shock_rng,
+            units=np.zeros(self.arms),
             impact=np.array([[c.start, c.weight, c.memory] if c else [0.0, 0.0, 0.0] for c in compiled]),
             window=np.array([c.window if c else 0 for c in compiled], dtype=np.int64),
             ring=np.zeros((self.arms, max(longest, 1))),

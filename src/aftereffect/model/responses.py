@@ -174,6 +174,42 @@ class Tabulated(Response):
         return tabulate(self.function, self.kinks, self.what)
 
 
+@dataclass(frozen=True)
+class Scaled(Response):
+    """Another response times a rate: the same shape where successes are rarer."""
+
+    response: Response
+    rate: float
+
+    def __post_init__(self) -> None:
+        highest = float(self.response.curve.y.max())
+        require(
+            self.rate * highest <= 1.0 + 1e-12,
+            f"rate {self.rate:g} lifts a response to {self.rate * highest:g}; at most {1.0 / max(highest, 1e-300):g} "
+            "keeps it in [0, 1]",
+        )
+
+    @cached_property
+    def curve(self) -> Curve:
+        return Curve(self.response.curve.x, np.minimum(self.rate * self.response.curve.y, 1.0))
+
+    @property
+    def lipschitz(self) -> float:
+        return self.rate * self.response.lipschitz
+
+
+def scaled(responses: Sequence[Response], rate: float) -> tuple[Response, ...]:
+    """Every response times a rate."""
+    return tuple(responses) if rate == 1.0 else tuple(Scaled(r, rate) for r in responses)
+
+
+def check_rate(rate: object) -> float:
+    """By how much responses are multiplied: a number above 0, or the user's mistake."""
+    require_numbers("problem", rate=rate)
+    require(float(rate) > 0, f"rate must be above 0, got {rate!r}")  # type: ignore[arg-type]
+    return float(rate)  # type: ignore[arg-type]
+
+
 def as_response(value: Response | Callable[..., npt.ArrayLike], what: str = "response") -> Response:
     """A response from a response or a plain function; `what` it stands for is said in errors."""
     if isinstance(value, Response):

@@ -12,10 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from aftereffect._compile import allocating_kernel, dispatch, helper, kernel, without_annotations
-from aftereffect._random import Words, beta, next_word, reseed, uniform
+from aftereffect._random import Words, beta, binomial_quantile, next_word, normal, reseed, uniform
 from aftereffect.model.curves import Floats, evaluate
+from aftereffect.model.drift import STILL, weight_at
 from aftereffect.model.fairness import ACTIVATED
-from aftereffect.model.feedback import BERNOULLI, BETA, INDEPENDENT, ONE, SPLIT
+from aftereffect.model.feedback import (
+    BERNOULLI,
+    COMMON,
+    CONTINUOUS,
+    EACH,
+    INDEPENDENT,
+    NO_SHOCK,
+    NONE,
+    ONE,
+    SPLIT,
+)
+from aftereffect.model.units import share_out
 
 Ints = npt.NDArray[np.int64]
 
@@ -24,9 +36,9 @@ TO_UNIT = 1.0 / 9007199254740992.0  # 2^-53
 # columns of World.impact
 VALUE, WEIGHT, MEMORY = 0, 1, 2  # of a window WEIGHT is the running sum
 # entries of World.codes
-FEEDBACK, NOISE, REALISED, MEASURED, MEASURE_NOISE = 0, 1, 2, 3, 4
+FEEDBACK, NOISE, REALISED, MEASURED, MEASURE_NOISE, UNITS, SHOCK, MOVING = 0, 1, 2, 3, 4, 5, 6, 7
 # entries of World.constants
-CONCENTRATION, MEASURE_CONCENTRATION, TOLERANCE, DRIFT_ROUNDS = 0, 1, 2, 3
+SPREAD, MEASURE_SPREAD, TOLERANCE, PACE, SHOCK_DEVIATION, LARGEST_STEP = 0, 1, 2, 3, 4, 5
 
 
 class World(NamedTuple):
@@ -34,15 +46,20 @@ class World(NamedTuple):
 
     rng: Words
     scratch: Words  # a generator seeded anew for each Beta reward, which may reject
-    codes: Ints  # feedback, noise, does the realised activation drive the impact, whose measure is seen, its noise
-    constants: Floats  # concentrations of Beta rewards and measures, tolerance, rounds the drift takes (0: none)
+    # Feedback, noise, does the realised activation drive the impact, whose measure is seen, its noise, units (0: single
+    # rewards), the shock's kind, how responses move.
+    codes: Ints
+    # Spreads of rewards and measures, tolerance, pace of the move, deviation of the shock, largest change of a share (0: any).
+    constants: Floats
     knots: Floats  # responses as functions of the impact before g
     guide: Ints
-    later: Floats  # the responses after the drift; without one the same as before it
+    later: Floats  # the responses that these move to; the same where they do not
     later_guide: Ints
     measures: Floats  # fairness measures as functions of the impact before g; no arms without any
     measure_guide: Ints
     measure_rng: Words  # of its own: a measure must not shift the rewards
+    shock_rng: Words  # of its own as well
+    units: Floats  # (arms,): of this round
     impact: Floats  # (arms, 3): value before g, weight or running sum, memory
     window: Ints  # (arms,): 0 for the recursion
     ring: Floats  # (arms, longest window)
@@ -97,18 +114,36 @@ def beta_reward(scratch: Words, word: np.uint64, mean: float, concentration: flo
     """A Beta reward from a generator of its own, so that rejections shift nobody else's draws."""
     if mean <= 0.0 or mean >= 1.0:
         return mean
+    if concentration <= 0.0:  # as wide as the mean allows: all or nothing
+        return 1.0 if unit(word) < mean else 0.0
     reseed(scratch, word)
     return beta(scratch, concentration * mean, concentration * (1.0 - mean))
 
 
 @helper
-def draw_around(mean: float, noise: int, concentration: float, scratch: Words, word: np.uint64) -> float:
+def concentration_of(noise: int, spread: float, mean: float) -> float:
+    """Of one reward around its mean, which has variance m (1 - m) / (1 + concentration)."""
+    return max(0.0, mean * (1.0 - mean) / (spread * spread) - 1.0) if noise == CONTINUOUS else spread
+
+
+@helper
+def draw_around(mean: float, noise: int, spread: float, scratch: Words, word: np.uint64) -> float:
     """A reward or a measure around its mean, from one word of a generator."""
     if noise == BERNOULLI:
         return 1.0 if unit(word) < mean else 0.0
-    if noise == BETA:
-        return beta_reward(scratch, word, mean, concentration)
-    return mean
+    if noise == NONE:
+        return mean
+    return beta_reward(scratch, word, mean, concentration_of(noise, spread, mean))
+
+
+@helper
+def draw_mean(mean: float, noise: int, spread: float, count: float, scratch: Words, word: np.uint64) -> float:
+    """The mean of so many rewards, from one word: a binomial count, or a Beta with the mean's own variance."""
+    if noise == BERNOULLI:
+        return binomial_quantile(unit(word), count, mean) / count
+    if noise == NONE:
+        return mean
+    return beta_reward(scratch, word, mean, (concentration_of(noise, spread, mean) + 1.0) * count - 1.0)
 
 
 def step(world: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) -> tuple[float, float]:
@@ -123,9 +158,14 @@ def step(world: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) -
 def _step(world: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) -> tuple[float, float]:
     rng, codes, knots, guide, impact = world.rng, world.codes, world.knots, world.guide, world.impact
     later, later_guide = world.later, world.later_guide
-    feedback, noise, concentration = codes[FEEDBACK], codes[NOISE], world.constants[CONCENTRATION]
-    drift_rounds = world.constants[DRIFT_ROUNDS]
-    drifted = min(1.0, t / drift_rounds) if drift_rounds > 0.0 else 0.0
+    feedback, noise, spread = codes[FEEDBACK], codes[NOISE], world.constants[SPREAD]
+    units, given = codes[UNITS], world.units
+    moved = weight_at(codes[MOVING], world.constants[PACE], t) if codes[MOVING] != STILL else 0.0
+    shaken, shock = codes[SHOCK], 0.0
+    if shaken == COMMON:
+        shock = world.constants[SHOCK_DEVIATION] * normal(world.shock_rng)
+    if units > 0:
+        share_out(allocation, units, given)
     arms = allocation.shape[0]
     expected = 0.0
     realised = 0.0
@@ -143,6 +183,8 @@ def _step(world: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) 
             active = uniform(rng) < share
         elif feedback == ONE:
             active = k == drawn
+        elif units > 0:
+            active = given[k] > 0.0
         word = np.uint64(next_word(rng))  # called from Python it comes back as a plain int
         if codes[REALISED] != 0 and feedback != SPLIT:
             at = advance(world, k, t, 1.0 if active else 0.0)
@@ -150,11 +192,20 @@ def _step(world: Any, t: int, allocation: Floats, seen: Floats, reward: Floats) 
             advance(world, k, t, share)
             at = impact[k, VALUE]
         mean = evaluate(knots, guide, k, at)
-        if drifted > 0.0:
-            mean += drifted * (evaluate(later, later_guide, k, at) - mean)
+        if moved > 0.0:
+            mean += moved * (evaluate(later, later_guide, k, at) - mean)
         expected += share * mean
-        if active:
-            got = draw_around(mean, noise, concentration, world.scratch, word)
+        if shaken != NO_SHOCK:
+            if shaken == EACH:
+                shock = world.constants[SHOCK_DEVIATION] * normal(world.shock_rng)
+            mean = min(1.0, max(0.0, mean + shock))
+        if active and units > 0:
+            got = draw_mean(mean, noise, spread, given[k], world.scratch, word)
+            seen[k] = given[k]
+            reward[k] = got
+            realised += given[k] / units * got
+        elif active:
+            got = draw_around(mean, noise, spread, world.scratch, word)
             seen[k] = 1.0
             reward[k] = got
             realised += share * got if feedback == SPLIT else got
@@ -179,7 +230,7 @@ def observe(world: Any, seen: Floats, measured: Floats) -> float:
 
 def _observe(world: Any, seen: Floats, measured: Floats) -> float:
     codes, impact, measures, guide = world.codes, world.impact, world.measures, world.measure_guide
-    noise, concentration = codes[MEASURE_NOISE], world.constants[MEASURE_CONCENTRATION]
+    noise, spread = codes[MEASURE_NOISE], world.constants[MEASURE_SPREAD]
     lowest, highest = 1.0, 0.0
     for k in range(seen.shape[0]):
         word = np.uint64(next_word(world.measure_rng))
@@ -187,8 +238,10 @@ def _observe(world: Any, seen: Floats, measured: Floats) -> float:
         lowest, highest = min(lowest, mean), max(highest, mean)
         if codes[MEASURED] == ACTIVATED and seen[k] == 0.0:
             measured[k] = np.nan
+        elif codes[UNITS] > 0 and world.units[k] > 1.0:
+            measured[k] = draw_mean(mean, noise, spread, world.units[k], world.scratch, word)
         else:
-            measured[k] = draw_around(mean, noise, concentration, world.scratch, word)
+            measured[k] = draw_around(mean, noise, spread, world.scratch, word)
     return highest - lowest
 
 

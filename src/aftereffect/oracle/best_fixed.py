@@ -58,8 +58,8 @@ class BestFixed:
 def best_fixed(problem: Problem, horizon: int | None = None) -> BestFixed:
     """The best fixed allocation of a problem.
 
-    With a `horizon` and an impact that has a transient, or responses that drift, the allocation that earns most over that
-    many rounds from the first one on, its utility averaged over them; otherwise the long run (and no drift).
+    With a `horizon` and an impact that has a transient, or responses that move, the allocation that earns most over that
+    many rounds from the first one on, its utility averaged over them; otherwise the long run (at the first responses).
     """
     if not isinstance(problem, Problem):
         raise AftereffectError(f"best_fixed takes a problem, got {problem!r}")
@@ -88,8 +88,8 @@ def steady_curves(problem: Problem, horizon: int | None = None) -> tuple[tuple[C
 
 def _steady(problem: Problem, arm: int, horizon: int | None) -> Curve:
     impact, response = problem.impacts[arm], problem.curves[arm]
-    if problem.drift is not None and horizon is not None:
-        response = problem.drifted(_mean_drift(problem.drift.rounds, horizon))[arm]
+    if problem.moving is not None and horizon is not None:
+        response = problem.moved(problem.moving.mean_weight(horizon))[arm]
     if isinstance(impact, OwnImpact):
         shares = np.linspace(0.0, 1.0, 201)
         limit = problem.steady(arm, shares)
@@ -131,7 +131,7 @@ def _measure(problem: Problem, arm: int) -> tuple[Curve, Curve]:
     shares = np.linspace(0.0, 1.0, MEASURED_SHARES)
     means, errors = np.empty_like(shares), np.empty_like(shares)
     for i, share in enumerate(shares):
-        world = problem.start(generator(0))
+        world = problem.world(generator(0))
         if not isinstance(world, World):
             raise AftereffectError("best_fixed: a user's own impact driven by realised activations cannot be measured")
         batches = np.zeros(_BATCHES)
@@ -309,47 +309,48 @@ def _prices(best: BestFixed) -> list[float]:
 
 def fixed_utilities(problem: Problem, best: BestFixed, rounds: Ints) -> Floats:
     """What the best fixed allocation has earned in expectation up to each round, on its own history."""
-    if not problem.transient or best.error > 0:
+    if best.error > 0 or not (problem.transient or problem.moving):
         return np.asarray(rounds * best.utility)
-    world: Any = problem.start(generator(0))
+    return held_utilities(problem, best.allocation, rounds)
+
+
+def held_utilities(problem: Problem, allocation: Floats, rounds: Ints) -> Floats:
+    """What holding an allocation from the first round on has earned in expectation up to each round, on its own history."""
+    if problem.driver == "realised" and problem.feedback != "split":
+        raise AftereffectError("held_utilities needs an impact driven by the intended shares")
+    world: Any = problem.world(generator(0))
     totals = np.zeros(len(rounds))
     if isinstance(world, World):
-        fixed_utility(world, best.allocation, rounds, totals)
+        fixed_utility(world, allocation, rounds, totals)
         return totals
     seen, reward = np.zeros(problem.arms), np.zeros(problem.arms)
     settle = min(int(rounds[-1]), OwnImpact.SETTLE)
-    path = np.array([step(world, t, best.allocation, seen, reward)[0] for t in range(1, settle + 1)])
+    path = np.array([step(world, t, allocation, seen, reward)[0] for t in range(1, settle + 1)])
     early = np.concatenate([[0.0], np.cumsum(path)])
     past = np.minimum(rounds, settle)
     return np.asarray(early[past] + (rounds - past) * path[-1])
 
 
-# Drift: the best allocation of each moment.
+# Responses that move: the best allocation of each moment.
 
 MOMENTS = 33  # at which the best allocation is found; in between, the best of theirs counts
 
 
-def _mean_drift(rounds: int, horizon: int) -> float:
-    """Mean over the horizon of how far the drift has gone."""
-    moving = min(rounds, horizon)
-    return (moving * (moving + 1) / 2 / rounds + horizon - moving) / horizon
-
-
 def moving_utilities(problem: Problem, rounds: Ints) -> Floats:
-    """What the best allocation of each moment of a drift earns, summed up to each of the rounds.
+    """What the best allocation of each moment earns where responses move, summed up to each of the rounds.
 
-    An allocation's utility is linear in how far the drift has gone, so the best one's is the upper envelope of straight
+    An allocation's utility is linear in how far they have gone, so the best one's is the upper envelope of straight
     lines: convex. Those of the best allocations at some moments touch it there and are below it by little in between.
     """
-    drift = problem.drift
-    if drift is None:
-        raise AftereffectError("moving_utilities takes a problem with drift")
+    moving = problem.moving
+    if moving is None:
+        raise AftereffectError("moving_utilities takes a problem with drift, change or season")
     floors, caps = problem.limits.floors, problem.limits.caps
-    found = [_maximise(problem.drifted(w), floors, caps) for w in np.linspace(0.0, 1.0, MOMENTS)]
+    found = [_maximise(problem.moved(w), floors, caps) for w in np.linspace(0.0, 1.0, MOMENTS)]
     first = np.array([_utility(problem.curves, p) for p in found])
     last = np.array([_utility(problem.later_curves, p) for p in found])
-    moving = np.minimum(np.arange(1, int(rounds[-1]) + 1), drift.rounds) / drift.rounds
-    best = np.full(len(moving), -np.inf)
+    weights = moving.weights(int(rounds[-1]))
+    best = np.full(len(weights), -np.inf)
     for a, b in zip(first, last, strict=True):
-        np.maximum(best, a + moving * (b - a), out=best)
+        np.maximum(best, a + weights * (b - a), out=best)
     return np.asarray(np.cumsum(best)[rounds - 1])

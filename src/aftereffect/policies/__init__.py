@@ -9,10 +9,12 @@ from aftereffect.policies.exp3 import Exp3, MetaExp3
 from aftereffect.policies.kl_ucb import KLUCB
 from aftereffect.policies.lipschitz import LipschitzElimination, LipschitzUCB
 from aftereffect.policies.phased import HistoryUCB, Phased
+from aftereffect.policies.quadratic import QuadraticFit
 from aftereffect.policies.recommend import recommended
 from aftereffect.policies.simple import Fixed, RoundRobin
 from aftereffect.policies.sw_ucb import SWUCB
 from aftereffect.policies.thompson import Thompson
+from aftereffect.policies.thompson_split import ThompsonSplit
 from aftereffect.policies.ucb1 import UCB1
 
 __all__ = [
@@ -31,8 +33,10 @@ __all__ = [
     "MetaExp3",
     "OneArmUCB",
     "Phased",
+    "QuadraticFit",
     "RoundRobin",
     "Thompson",
+    "ThompsonSplit",
     "policy",
     "recommended",
 ]

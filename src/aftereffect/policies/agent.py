@@ -15,9 +15,10 @@ from aftereffect.errors import AftereffectError, UnknownName, WrongTell, require
 from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import Observed
 from aftereffect.model.feedback import ONE, Feedback
-from aftereffect.model.limits import Limits
+from aftereffect.model.limits import Limits, as_split
 from aftereffect.model.problem import check_names
 from aftereffect.policies.base import Policy, Setting
+from aftereffect.policies.pace import before_the_first, keep_pace
 from aftereffect.policies.rules import bind
 
 Rewards = Sequence[float] | Mapping[str, float] | npt.NDArray[np.float64]
@@ -70,12 +71,16 @@ class Agent:
         self._no_trials = np.zeros(0)
         self._arms = setting.arms
         self._one = setting.feedback_code == ONE
+        self._step = setting.step
+        self._previous = before_the_first(setting.arms, setting.start)  # deployed last; kept where steps are limited
 
     def ask(self) -> Floats:
         """The allocation to deploy in this round; asking again before telling gives the same."""
         if self._pending is None:
             allocation = np.zeros(self._arms)
             self._rule.ask(self.state, self.rounds + 1, allocation)
+            if self._step is not None:
+                keep_pace(self._previous, allocation, self._step)
             self._pending = allocation
         return self._pending.copy()
 
@@ -115,6 +120,8 @@ class Agent:
             self._rule.tell(self.state, self.rounds + 1, deployed, self._seen, self._reward)
         if measured is not None:
             self._rule.note(self.state, self.rounds + 1, deployed, measured)
+        if self._step is not None:
+            self._previous[:] = deployed
         self.rounds += 1
 
     def _measures(self, measures: Rewards) -> Floats:
@@ -249,6 +256,10 @@ def start_agent(
     names: Sequence[str] | None,
     history: Sequence[Any] | None,
     observed: Observed,
+    *,
+    start: Any = None,
+    step: float | None = None,
+    caution: float | None = None,
 ) -> Agent:
     """A fresh agent, with past records taken in; the horizon counts rounds from now on."""
     require_whole("seed", seed, 0)
@@ -258,7 +269,32 @@ def start_agent(
     first = Setting(arms, horizon, feedback)  # checks before anything is computed from them
     total = None if first.horizon is None else int(first.horizon) + len(past)
     limits = Limits.of(int(arms), floors, caps)
-    setting = Setting(int(arms), total, feedback, limits, None, generator(int(seed)), None, observed)
+    split = None if start is None else as_split("start", _by_name(start, names), limits)
+    setting = Setting(
+        int(arms),
+        total,
+        feedback,
+        limits,
+        None,
+        generator(int(seed)),
+        None,
+        observed,
+        start=split,
+        step=step,
+        caution=caution,
+    )
     agent = Agent(policy, setting, names)
     agent._absorb(past)
     return agent
+
+
+def _by_name(start: Any, names: Sequence[str] | None) -> Any:
+    """Shares in the arms' order, where they are given by name; arms that are not named have none."""
+    if not isinstance(start, Mapping):
+        return start
+    if names is None:
+        raise AftereffectError(f"start by name needs names=, got {dict(start)!r}")
+    for name in start:
+        if name not in names:
+            raise UnknownName("arm", str(name), names)
+    return [start.get(name, 0.0) for name in names]

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 import numpy as np
 
 from aftereffect._random import Words, generator
-from aftereffect.errors import AftereffectError, MissingParameter, UnknownName, numbers, require_whole
+from aftereffect.errors import AftereffectError, MissingParameter, UnknownName, numbers, require_numbers, require_whole
 from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import Observed
 from aftereffect.model.feedback import Feedback, feedback_code
-from aftereffect.model.limits import Limits
+from aftereffect.model.limits import Limits, check_step
 from aftereffect.notation import Named, parse
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.rules import PlainState
@@ -37,6 +37,10 @@ class Setting:
     rng: Words = field(default_factory=lambda: generator(0))
     tolerance: float | None = None  # of the fairness measures, where there are some
     observed: Observed = "all"  # whose measure is seen
+    units: int | None = None  # that a round splits; None: single rewards, or nobody said
+    start: Floats | None = None  # the split held before the first round, within floors and caps
+    step: float | None = None  # the largest change of a share a round; kept for every policy by `pace`
+    caution: float | None = None  # how sure to be before leaving what is known to be good; for policies that know it
 
     def __post_init__(self) -> None:
         require_whole("arms", self.arms)
@@ -45,6 +49,9 @@ class Setting:
         feedback_code(self.feedback)
         if self.observed not in get_args(Observed):
             raise UnknownName("observed", str(self.observed), get_args(Observed))
+        check_step(self.step)
+        if self.caution is not None:
+            require_numbers("setting", caution=self.caution)
 
     @cached_property
     def limits(self) -> Limits:
@@ -108,14 +115,33 @@ class Policy:
         names: Sequence[str] | None = None,
         history: Sequence[Any] | None = None,
         observed: Observed = "all",
+        start: Sequence[float] | Mapping[str, float] | str | None = None,
+        step: float | None = None,
+        caution: float | None = None,
     ) -> Agent:
         """An agent: this policy under way, to be asked and told.
 
-        `observed` says whose fairness measures it will be told: every arm's, or only those of activated arms.
+        `observed` says whose fairness measures it will be told: every arm's, or only those of activated arms. `start` is the
+        split held until today (shares, by name too, or "even"), `step` the largest change of any share from one round to the
+        next, `caution` how sure to be before leaving what is known to be good, for policies that know it.
         """
         from aftereffect.policies.agent import start_agent
 
-        return start_agent(self, arms, horizon, seed, feedback, floors, caps, names, history, observed)
+        return start_agent(
+            self,
+            arms,
+            horizon,
+            seed,
+            feedback,
+            floors,
+            caps,
+            names,
+            history,
+            observed,
+            start=start,
+            step=step,
+            caution=caution,
+        )
 
 
 @dataclass(frozen=True)
@@ -294,7 +320,11 @@ def need_memory(owner: Policy, given: float | None, setting: Setting) -> float:
 
 
 def refuse_limits(owner: Policy, setting: Setting) -> None:
-    """For policies that cannot keep floors and caps."""
+    """For policies that give everything to one arm: they cannot keep floors and caps, nor move in small steps."""
+    if setting.step is not None:
+        raise AftereffectError(
+            f"{owner.name} gives everything to one arm and cannot keep a largest step a round; use a policy that can"
+        )
     if not setting.limits.trivial:
         raise AftereffectError(
             f"{owner.name} does not search the grid and cannot keep floors or caps; use a policy that can"

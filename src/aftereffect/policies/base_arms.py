@@ -54,3 +54,26 @@ def explain_arms(index: Floats, estimate: Floats, counts: Floats, allocation: Fl
         for k in range(len(index))
     ]
     return {"chosen_arm": chosen, "arms": arms, "runner_up": runner_up}
+
+
+@helper
+def project(allocation: Floats, floors: Floats, caps: Floats) -> None:
+    """Move an allocation to the nearest one within floors and caps: shares shifted alike, then clipped."""
+    arms = allocation.shape[0]
+    kept = True
+    for k in range(arms):
+        kept = kept and floors[k] <= allocation[k] <= caps[k]
+    if kept:
+        return
+    low, high = -1.0, 1.0
+    for _ in range(60):
+        shift = 0.5 * (low + high)
+        total = 0.0
+        for k in range(arms):
+            total += min(caps[k], max(floors[k], allocation[k] + shift))
+        if total < 1.0:
+            low = shift
+        else:
+            high = shift
+    for k in range(arms):
+        allocation[k] = min(caps[k], max(floors[k], allocation[k] + high))

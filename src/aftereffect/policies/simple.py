@@ -51,26 +51,13 @@ class Fixed(Policy):
 
     def state(self, setting: Setting) -> FixedState:
         if self.allocation is None:
-            return FixedState(_equal_within(setting))
+            return FixedState(setting.limits.even.copy())
         shares = np.array(self.allocation)
         if shares.shape != (setting.arms,):
             raise AftereffectError(f"fixed: allocation needs {setting.arms} shares, got {len(shares)}")
         if not setting.limits.allows(shares):
             raise AftereffectError(f"fixed: allocation {shares.tolist()} breaks the floors or caps")
         return FixedState(shares)
-
-
-def _equal_within(setting: Setting) -> Floats:
-    """Equal shares, moved as little as needed into the floors and caps: the water level that adds up to one."""
-    low, high = 0.0, 1.0
-    for _ in range(100):
-        level = (low + high) / 2
-        if np.clip(level, setting.limits.floors, setting.limits.caps).sum() < 1:
-            low = level
-        else:
-            high = level
-    shares: Floats = np.clip(high, setting.limits.floors, setting.limits.caps)
-    return np.full(setting.arms, 1.0 / setting.arms) if setting.limits.trivial else shares / shares.sum()
 
 
 class RoundRobinState(NamedTuple):

@@ -14,13 +14,14 @@ import numpy as np
 
 from aftereffect._files import write_atomically
 from aftereffect.errors import AftereffectError, CorruptFile
-from aftereffect.model.limits import Limits
+from aftereffect.model.limits import Limits, as_split
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.base import Policy, Setting, policy
 from aftereffect.policies.rules import PlainState
 
 FORMAT = "aftereffect-agent"
-SCHEMA = 3  # 1 had no fairness in the state of Algorithms 1 and 3, 2 no forgetting in that of curve-thompson
+SCHEMA = 4  # 1 had no fairness in the state of Algorithms 1 and 3, 2 no forgetting in that of curve-thompson
+READABLE = (3, SCHEMA)  # 3 knew no start, step or caution: there were none
 SCRATCH = ("work",)  # state fields that hold nothing from one call to the next
 
 
@@ -35,6 +36,10 @@ def save_agent(agent: Agent, path: str | PathLike[str]) -> None:
         "observed": setting.observed,
         "floors": setting.limits.floors.tolist(),
         "caps": setting.limits.caps.tolist(),
+        "start": None if setting.start is None else setting.start.tolist(),
+        "step": setting.step,
+        "caution": setting.caution,
+        "deployed": _numbers(agent._previous),
         "names": agent.names,
         "rounds": agent.rounds,
         "asked": None if agent._pending is None else agent._pending.tolist(),
@@ -66,8 +71,9 @@ def load_agent(path: str | PathLike[str]) -> Agent:
         raise CorruptFile(f"{name!r} is truncated or not a saved agent: {error}") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise CorruptFile(f"{name!r} is not a saved agent")
-    if document.get("schema") != SCHEMA:
-        raise CorruptFile(f"{name!r} has schema {document.get('schema')!r}; this version reads schema {SCHEMA}")
+    if document.get("schema") not in READABLE:
+        known = " and ".join(map(str, READABLE))
+        raise CorruptFile(f"{name!r} has schema {document.get('schema')!r}; this version reads schema {known}")
     content = document.get("agent")
     if not isinstance(content, dict) or document.get("sha256") != _checksum(json.dumps(content)):
         raise CorruptFile(f"{name!r} was changed after it was saved: its checksum does not fit")
@@ -81,8 +87,16 @@ def load_agent(path: str | PathLike[str]) -> Agent:
 
 def _restore(content: dict[str, Any]) -> Agent:
     limits = Limits.of(content["arms"], content["floors"], content["caps"])
+    start = content.get("start")
     setting = Setting(
-        content["arms"], content["horizon"], content["feedback"], limits, observed=content.get("observed", "all")
+        content["arms"],
+        content["horizon"],
+        content["feedback"],
+        limits,
+        observed=content.get("observed", "all"),
+        start=None if start is None else as_split("start", start, limits),
+        step=content.get("step"),
+        caution=content.get("caution"),
     )
     agent = Agent(_read_policy(content["policy"]), setting, content["names"])
     for name, array in _arrays(agent.state):
@@ -90,6 +104,8 @@ def _restore(content: dict[str, Any]) -> Agent:
     if not isinstance(content["rounds"], int) or content["rounds"] < 0:
         raise CorruptFile(f"rounds must be a whole number from 0, got {content['rounds']!r}")
     agent.rounds = content["rounds"]
+    if "deployed" in content:
+        agent._previous[:] = np.array(_parsed(content["deployed"]), dtype=np.float64)
     agent._pending = None if content["asked"] is None else np.array(content["asked"], dtype=np.float64)
     if agent._pending is not None and agent._pending.shape != (setting.arms,):
         raise CorruptFile(f"asked must hold {setting.arms} shares, got {content['asked']!r}")

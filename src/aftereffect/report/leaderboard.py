@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from aftereffect import __version__
-from aftereffect.experiments.arena import KINDS, SPEED_ROUNDS
+from aftereffect.experiments.arena import KINDS, SPEED_ROUNDS, Arena
 from aftereffect.experiments.scores import (
     BOOTSTRAPS,
     FLOOR,
@@ -92,10 +92,15 @@ def under_stress(board: Board) -> Sheet:
     return Sheet("Stress: lower regret than every policy of the paper", headers, rows)
 
 
+def absences(arena: Arena) -> Iterator[str]:
+    """Who could not start where, and why."""
+    for (policy, reason), cells in arena.refused.items():
+        yield f"{policy} cannot start in {', '.join(cells)}: {reason}"
+
+
 def remarks(board: Board) -> Iterator[str]:
     """What a reader of the tables must know besides: who could not start and why, and where luck was at work."""
-    for (policy, reason), cells in board.refused.items():
-        yield f"{policy} cannot start in {', '.join(cells)}: {reason}"
+    yield from absences(board.arena)
     if board.arena.stress and not board.stress:
         yield "no policy besides the paper's and those that do not learn took part: nothing to count under stress"
     yield from (luck_line(luck, board.arena.scale.horizon) for luck in board.luck)
@@ -135,10 +140,7 @@ def page(board: Board, command: str, commit: str | None) -> str:
 def _page(board: Board, command: str, commit: str | None) -> Iterator[str]:
     arena = board.arena
     yield f"# Leaderboard{' under stress' if arena.stress else ''}\n"
-    yield (
-        f"This page is generated: `{command}`, aftereffect {__version__}, commit {commit or 'unknown'}, seed {arena.seed}. "
-        "Do not edit it.\n"
-    )
+    yield generated(command, commit, arena.seed)
     if arena.quick:
         yield f"**{SMOKE}**\n"
     yield from _meaning(board)
@@ -147,9 +149,9 @@ def _page(board: Board, command: str, commit: str | None) -> Iterator[str]:
         yield from (f"- `{kind}`: {meaning}" for kind, meaning in KINDS.items())
         yield ""
     if board.stress:
-        yield from _section(under_stress(board))
+        yield from section(under_stress(board))
         yield f"Compared with: {', '.join(f'`{p.key}`' for p in arena.policies if is_of_paper(p.key))}.\n"
-    yield from _section(overall(board))
+    yield from section(overall(board))
     yield "`*`: over the cells that it could start in only, and so not ranked.\n"
     notes = list(remarks(board))
     if notes:
@@ -158,7 +160,15 @@ def _page(board: Board, command: str, commit: str | None) -> Iterator[str]:
         yield ""
     yield "## Cell by cell\n"
     for sheet in in_cells(board):
-        yield from _section(sheet, "###")
+        yield from section(sheet, "###")
+
+
+def generated(command: str, commit: str | None, seed: int) -> str:
+    """Where a page comes from."""
+    return (
+        f"This page is generated: `{command}`, aftereffect {__version__}, commit {commit or 'unknown'}, seed {seed}. "
+        "Do not edit it.\n"
+    )
 
 
 def _meaning(board: Board) -> Iterator[str]:
@@ -195,7 +205,8 @@ def _meaning(board: Board) -> Iterator[str]:
     yield ""
 
 
-def _section(sheet: Sheet, mark: str = "##") -> Iterator[str]:
+def section(sheet: Sheet, mark: str = "##") -> Iterator[str]:
+    """A sheet in Markdown."""
     yield f"{mark} {sheet.title}\n"
     yield f"| {' | '.join(sheet.headers)} |"
     yield "|---" + "|---:" * (len(sheet.headers) - 1) + "|"

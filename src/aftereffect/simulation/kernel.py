@@ -9,7 +9,8 @@ import numpy as np
 from aftereffect._compile import kernel, uncached_kernel
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import OwnWorld
-from aftereffect.model.world import MEASURED, TOLERANCE, VALUE, Ints, World, observe, step
+from aftereffect.model.world import LARGEST_STEP, MEASURED, TOLERANCE, VALUE, Ints, World, observe, step
+from aftereffect.policies.pace import before_the_first, keep_pace
 from aftereffect.policies.rules import ask, is_foreign, is_plain, note, tell
 
 TRACED = 5  # allocation, impact, seen, reward, measured
@@ -33,18 +34,23 @@ def _run(
     """Rounds start to stop - 1; checkpoints go to `kept`, and every round to `trace` if it has room.
 
     A checkpoint's row holds what is summed up so far (expected and realised utility, violation of the fairness tolerance,
-    rounds in violation), then the round's allocation and impact (before g). `buffers` (allocation, seen, reward, measured)
-    and `totals` carry over from call to call.
+    rounds in violation), then the round's allocation and impact (before g). `buffers` (allocation, seen, reward, measured,
+    the allocation before) and `totals` carry over from call to call.
     """
-    allocation, seen, reward, measured = buffers[0], buffers[1], buffers[2], buffers[3]
+    allocation, seen, reward, measured, previous = buffers[0], buffers[1], buffers[2], buffers[3], buffers[4]
     impact = world.impact
     fair, tolerance = world.codes[MEASURED] != 0, world.constants[TOLERANCE] + ROUNDING
+    largest_step = world.constants[LARGEST_STEP]
     arms = allocation.shape[0]
     utility, realised, violation, violated = totals[UTILITY], totals[REALISED], totals[VIOLATION], totals[VIOLATED]
     place = int(totals[PLACE])
     upcoming = rounds[place]
     for t in range(start, stop):
         ask(state, t, allocation)
+        if largest_step > 0.0:
+            keep_pace(previous, allocation, largest_step)
+            for k in range(arms):
+                previous[k] = allocation[k]
         expected, got = step(world, t, allocation, seen, reward)
         tell(state, t, allocation, seen, reward)
         utility += expected
@@ -92,10 +98,11 @@ def checkpoint_rows(count: int, arms: int) -> Floats:
     return np.zeros((count, SUMS + 2 * arms))
 
 
-def buffers(arms: int) -> Floats:
-    """Room for one round: allocation, seen, reward, measured (NaN where nothing is measured)."""
-    room = np.zeros((4, arms))
+def buffers(arms: int, start: Floats | None = None) -> Floats:
+    """Room for one round: allocation, seen, reward, measured (NaN where nothing is), the allocation before."""
+    room = np.zeros((5, arms))
     room[3] = np.nan
+    room[4] = before_the_first(arms, start)
     return room
 
 

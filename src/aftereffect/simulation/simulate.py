@@ -48,7 +48,7 @@ class Instance:
     @classmethod
     def of(cls, problem: Problem, rounds: Ints) -> Instance:
         best = best_fixed(problem, int(rounds[-1]))
-        moving = problem.drift is not None
+        moving = problem.moving is not None
         return cls(
             problem, best, moving_utilities(problem, rounds) if moving else fixed_utilities(problem, best, rounds)
         )
@@ -57,7 +57,17 @@ class Instance:
 def setting_for(problem: Problem, horizon: int, rng: Any) -> Setting:
     """What a policy is told about a problem: everything but the responses and the measures."""
     fair = problem.fairness
-    told = Setting(problem.arms, horizon, problem.feedback, problem.limits, problem.memory, rng)
+    told = Setting(
+        problem.arms,
+        horizon,
+        problem.feedback,
+        problem.limits,
+        problem.memory,
+        rng,
+        units=problem.units,
+        start=None if problem.start is None else np.array(problem.start, dtype=np.float64),
+        step=problem.step,
+    )
     return told if fair is None else replace(told, tolerance=float(fair.tolerance), observed=fair.observed)
 
 
@@ -88,9 +98,10 @@ def run_once(
 ) -> Run:
     """One run of one policy: a function of the seed, the instance's and the run's number, and nothing else."""
     horizon = int(rounds[-1])
-    world = problem.start(stream(seed, instance, number, WORLD))
-    state = policy.state(setting_for(problem, horizon, stream(seed, instance, number, POLICY)))
-    room, totals, kept = buffers(problem.arms), sums(), checkpoint_rows(len(rounds), problem.arms)
+    world = problem.world(stream(seed, instance, number, WORLD))
+    setting = setting_for(problem, horizon, stream(seed, instance, number, POLICY))
+    state = policy.state(setting)
+    room, totals, kept = buffers(problem.arms, setting.start), sums(), checkpoint_rows(len(rounds), problem.arms)
     full = np.zeros((horizon if trace else 0, TRACED, problem.arms))
     for start in range(1, horizon + 1, CHUNK):
         if stopped():
@@ -286,6 +297,6 @@ def _parity(prepared: list[Instance], rounds: Ints, runs: int, finished: list[Ru
 def grid_loss(policy: Policy, prepared: Instance, horizon: int) -> float | None:
     """What the best allocation of the policy's grid loses a round against the best of all: the discretisation error."""
     grid = policy.grid(setting_for(prepared.problem, horizon, stream(0, 0, 0, POLICY)))
-    if grid is None or prepared.problem.drift is not None:
+    if grid is None or prepared.problem.moving is not None:
         return None
     return prepared.best.utility - prepared.best.on_grid(grid.levels, grid.low, grid.high)

@@ -134,7 +134,7 @@ def _memories(name: str, problem: Problem) -> Floats:
         raise AftereffectError(f"{name} takes a problem, got {problem!r}")
     if problem.driver == "realised" and problem.feedback != "split":
         raise AftereffectError(f"{name}: the impact must follow the intended shares, not realised activations")
-    if problem.drift is not None:
+    if problem.moving is not None:
         raise AftereffectError(f"{name}: the responses must stay, this problem's drift")
     memories = []
     for k, impact in enumerate(problem.impacts):

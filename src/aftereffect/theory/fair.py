@@ -93,7 +93,7 @@ def fair_tables(problem: Problem, levels: int) -> FairTables:
         raise AftereffectError(f"problem {problem.label!r} has no fairness measure")
     if problem.driver == "realised" and problem.feedback != "split":
         raise AftereffectError("a fair optimum needs an impact driven by the intended shares, not by activations")
-    if problem.drift is not None:
+    if problem.moving is not None:
         raise AftereffectError("a fair optimum needs responses that stay: under drift the best allocation moves")
     require_whole("levels", levels, problem.arms, 100_000)
     shares = np.arange(levels + 1) / levels
@@ -125,7 +125,7 @@ def fair_optimum_or_none(problem: Problem) -> FairOptimum | None:
     that finding it would take longer than what it is compared with.
     """
     realised = problem.driver == "realised" and problem.feedback != "split"
-    if realised or problem.fairness is None or problem.drift is not None or problem.arms > MOST_ARMS:
+    if realised or problem.fairness is None or problem.moving is not None or problem.arms > MOST_ARMS:
         return None
     tables = fair_tables(problem, LEVELS)
     levels, utility = tables.best(float(problem.fairness.tolerance))

@@ -64,7 +64,7 @@ def check_proper(
     (True, False)
     """
     if isinstance(responses, Problem):
-        curves = [response.curve for response in responses.responses]  # type: ignore[union-attr]
+        curves = [response.curve for response in responses.scaled]
     else:
         curves = [as_response(response).curve for response in responses]
     arms = len(curves)

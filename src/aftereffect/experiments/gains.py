@@ -1,0 +1,195 @@
+"""Who is better in the weekly arena: how much of what the best fixed split gains over the even one, and how often less.
+
+Everything is computed from the rows that the weekly arena leaves behind: one per cell, policy, run and horizon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars
+
+from aftereffect.experiments.scores import BOOTSTRAPS, LEVEL, Interval
+from aftereffect.experiments.weekly import EVEN, Weekly
+from aftereffect.model.curves import Floats
+
+FLAT = 0.02  # where the best gains less than this over even, there is nothing to gain: loss counts instead
+BELOW = 0.02  # a run that earns less than even by more than this was hurt
+
+
+@dataclass(frozen=True)
+class Gain:
+    """One policy in one cell up to one horizon, over all runs."""
+
+    share: float  # of what the best gains over even
+    interval: Interval
+    over_even: float  # what it earned more than even, relative
+    below: float  # share of runs that earned less than even by more than BELOW
+    worst: float  # the worst run, relative to even
+
+
+@dataclass(frozen=True)
+class Total:
+    """One policy over all cells up to one horizon."""
+
+    share: float | None  # mean over the cells where there is something to gain
+    interval: Interval
+    smallest: float | None
+    where: str
+    below: float
+    worst: float
+    loss: float | None  # the largest loss against even among the flat cells
+
+
+@dataclass(frozen=True)
+class Gains:
+    """The weekly leaderboard."""
+
+    arena: Weekly
+    horizons: list[int]
+    available: Mapping[str, Mapping[int, float]]  # by cell and horizon: what the best gains over even, relative
+    cells: Mapping[str, Mapping[str, Mapping[int, Gain]]]  # by cell, policy and horizon
+    totals: Mapping[str, Mapping[int, Total]]  # by policy, best first, and horizon
+
+    @property
+    def flat(self) -> list[str]:
+        """Cells where the best fixed split gains next to nothing."""
+        return flat_cells(self.available)
+
+    def frame(self) -> polars.DataFrame:
+        """One row per cell, policy and horizon."""
+        return polars.DataFrame(
+            [
+                {
+                    "cell": cell,
+                    "policy": policy,
+                    "T": horizon,
+                    "gain_share": g.share,
+                    "low": g.interval[0] if g.interval else None,
+                    "high": g.interval[1] if g.interval else None,
+                    "over_even": g.over_even,
+                    "runs_below_even": g.below,
+                    "worst_run": g.worst,
+                    "available": self.available[cell][horizon],
+                }
+                for cell, policies in self.cells.items()
+                for policy, horizons in policies.items()
+                for horizon, g in horizons.items()
+            ],
+            schema_overrides={"low": polars.Float64, "high": polars.Float64},
+        )
+
+
+def gain_share(achieved: Floats, even: Floats, best: Floats) -> float:
+    """(achieved - even) / (best - even), both summed over runs."""
+    return float((achieved - even).sum() / (best - even).sum())
+
+
+def flat_cells(available: Mapping[str, Mapping[int, float]]) -> list[str]:
+    """Cells whose best gains less than FLAT over even, in the longest run."""
+    return [cell for cell, gains in available.items() if gains[max(gains)] < FLAT]
+
+
+Runs = tuple[Floats, Floats, Floats]  # achieved, even, best: one number a run
+
+
+def score_weekly(arena: Weekly, rows: polars.DataFrame) -> Gains:
+    """The weekly leaderboard from the arena's rows."""
+    samples = _samples(rows)
+    horizons = sorted({horizon for _, _, horizon in samples})
+    cells = list(dict.fromkeys(cell for cell, _, _ in samples))
+    policies = [p.key for p in arena.policies]
+    available = {cell: {t: _available(samples[cell, EVEN, t]) for t in horizons} for cell in cells}
+    weights = _resampling(arena.scale.runs)
+    scores = {
+        cell: {
+            p: {t: _gain(samples[cell, p, t], weights) for t in horizons}
+            for p in policies
+            if (cell, p, horizons[0]) in samples
+        }
+        for cell in cells
+    }
+    flat = flat_cells(available)
+    totals = {
+        p: {t: _total(samples, scores, flat, p, t, weights) for t in horizons} for p in policies if _played(scores, p)
+    }
+    order = sorted(totals, key=lambda p: -_or_lowest(totals[p][horizons[-1]].share))
+    return Gains(arena, horizons, available, scores, {p: totals[p] for p in order})
+
+
+def _samples(rows: polars.DataFrame) -> dict[tuple[str, str, int], Runs]:
+    found = {}
+    for (cell, policy, horizon), part in rows.group_by("cell", "policy", "T", maintain_order=True):
+        ordered = part.sort("run")
+        runs = tuple(ordered[name].to_numpy() for name in ("achieved", "even", "best"))
+        found[str(cell), str(policy), int(str(horizon))] = (runs[0], runs[1], runs[2])
+    return found
+
+
+def _available(runs: Runs) -> float:
+    _, even, best = runs
+    return float(best.sum() / even.sum() - 1.0)
+
+
+def _resampling(runs: int) -> Floats:
+    """Weights of the runs in each resample, (resamples, runs); the same for every cell, policy and horizon."""
+    random = np.random.default_rng(runs)
+    return np.asarray(random.multinomial(runs, np.full(runs, 1.0 / runs), BOOTSTRAPS), dtype=np.float64)
+
+
+def _resampled(runs: Runs, weights: Floats) -> Floats:
+    achieved, even, best = runs
+    return np.asarray((weights @ (achieved - even)) / (weights @ (best - even)))
+
+
+def _percentiles(values: Floats) -> Interval:
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def _gain(runs: Runs, weights: Floats) -> Gain:
+    achieved, even, best = runs
+    relative = achieved / even - 1.0
+    return Gain(
+        share=gain_share(achieved, even, best),
+        interval=_percentiles(_resampled(runs, weights)) if len(achieved) > 1 else None,
+        over_even=float(achieved.sum() / even.sum() - 1.0),
+        below=float(np.mean(relative < -BELOW)),
+        worst=float(relative.min()),
+    )
+
+
+def _played(scores: Mapping[str, Mapping[str, object]], policy: str) -> list[str]:
+    """The cells that a policy could start in."""
+    return [cell for cell, here in scores.items() if policy in here]
+
+
+def _total(
+    samples: Mapping[tuple[str, str, int], Runs],
+    scores: Mapping[str, Mapping[str, Mapping[int, Gain]]],
+    flat: Sequence[str],
+    policy: str,
+    horizon: int,
+    weights: Floats,
+) -> Total:
+    here = _played(scores, policy)
+    gaining = [cell for cell in here if cell not in flat]
+    shares = {cell: scores[cell][policy][horizon].share for cell in gaining}
+    losses = [-scores[cell][policy][horizon].over_even for cell in here if cell in flat]
+    drawn = [_resampled(samples[cell, policy, horizon], weights) for cell in gaining]
+    where = min(shares, key=lambda cell: shares[cell]) if shares else ""
+    return Total(
+        share=float(np.mean(list(shares.values()))) if shares else None,
+        interval=_percentiles(np.mean(drawn, axis=0)) if drawn and weights.shape[1] > 1 else None,
+        smallest=shares[where] if shares else None,
+        where=where,
+        below=float(np.mean([scores[cell][policy][horizon].below for cell in here])),
+        worst=min(scores[cell][policy][horizon].worst for cell in here),
+        loss=max(losses) if losses else None,
+    )
+
+
+def _or_lowest(share: float | None) -> float:
+    return -np.inf if share is None else share

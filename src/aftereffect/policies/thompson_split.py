@@ -1,0 +1,88 @@
+"""Arm Thompson deployed as a split: what A/B-testing tools do with several arms. A baseline of the weekly arena.
+
+Each arm's share is its probability of having the best mean, under Beta posteriors of plain arm means. It knows nothing of
+impact: an arm that is worth much while it has little looks the same as one that is worth much always.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from aftereffect._random import Words, beta
+from aftereffect.model.curves import Floats
+from aftereffect.policies.base import Policy, Setting, check_whole, register
+from aftereffect.policies.base_arms import project
+from aftereffect.policies.rules import register_rule
+
+
+class ThompsonSplitState(NamedTuple):
+    rng: Words
+    draws: Floats  # how many the probabilities are measured with
+    tally: Floats  # (2, arms): successes, failures
+    limits: Floats  # (2, arms): floors, caps
+
+
+def ask(state: ThompsonSplitState, t: int, allocation: Floats) -> None:
+    tally, draws, arms = state.tally, state.draws[0], allocation.shape[0]
+    for k in range(arms):
+        allocation[k] = 0.0
+    for _ in range(int(draws)):
+        best, highest = 0, -1.0
+        for k in range(arms):
+            drawn = beta(state.rng, tally[0, k] + 1.0, tally[1, k] + 1.0)
+            if drawn > highest:
+                best, highest = k, drawn
+        allocation[best] += 1.0 / draws
+    project(allocation, state.limits[0], state.limits[1])
+
+
+def tell(state: ThompsonSplitState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
+    tally = state.tally
+    for k in range(allocation.shape[0]):
+        tally[0, k] += seen[k] * reward[k]
+        tally[1, k] += seen[k] * (1.0 - reward[k])
+
+
+register_rule(ThompsonSplitState, ask, tell)
+
+
+@register
+@dataclass(frozen=True)
+class ThompsonSplit(Policy):
+    """Arm Thompson as a split: each arm's share is its probability of being best under Beta posteriors of arm means.
+
+    The probabilities are measured with so many `draws`; floors and caps are kept by moving to the nearest split that does.
+    """
+
+    name: ClassVar[str] = "thompson-split"
+    draws: int = 200
+
+    def __post_init__(self) -> None:
+        check_whole(self, 1, draws=self.draws)
+
+    def state(self, setting: Setting) -> ThompsonSplitState:
+        limits = setting.limits
+        return ThompsonSplitState(
+            rng=setting.rng.copy(),
+            draws=np.array([float(self.draws)]),
+            tally=np.zeros((2, setting.arms)),
+            limits=np.stack([limits.floors, limits.caps]),
+        )
+
+    def explain(self, state: ThompsonSplitState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
+        wins, losses = state.tally
+        total = wins + losses + 2.0
+        mean = (wins + 1.0) / total
+        return {
+            "arms": [
+                {
+                    "estimate": float(mean[k]),
+                    "radius": float(np.sqrt(mean[k] * (1 - mean[k]) / (total[k] + 1))),
+                    "observations": float(wins[k] + losses[k]),
+                }
+                for k in range(setting.arms)
+            ]
+        }
