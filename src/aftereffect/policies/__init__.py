@@ -6,6 +6,7 @@ from aftereffect.policies.cucb import CUCB
 from aftereffect.policies.curve_thompson import CurveThompson
 from aftereffect.policies.d_ucb import DUCB
 from aftereffect.policies.exp3 import Exp3, MetaExp3
+from aftereffect.policies.fair_thompson import FairThompson
 from aftereffect.policies.kl_ucb import KLUCB
 from aftereffect.policies.lipschitz import LipschitzElimination, LipschitzUCB
 from aftereffect.policies.phased import HistoryUCB, Phased
@@ -26,6 +27,7 @@ __all__ = [
     "ActionUCB",
     "CurveThompson",
     "Exp3",
+    "FairThompson",
     "Fixed",
     "HistoryUCB",
     "LipschitzElimination",

@@ -7,7 +7,7 @@ simulation and live use cannot drift apart. A policy in plain Python has a `Plai
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -48,9 +48,28 @@ class Rule(NamedTuple):
 _RULES: dict[type, Rule] = {}
 
 
-def register_rule(state: type, ask: Ask, tell: Tell, skip: Ask = _skip_nothing, note: Note = _note_nothing) -> None:
-    """Give a state class its rule. The functions' parameters must have the names used in `Rule`."""
+_SCRATCH: dict[type, frozenset[str]] = {}
+
+
+def register_rule(
+    state: type,
+    ask: Ask,
+    tell: Tell,
+    skip: Ask = _skip_nothing,
+    note: Note = _note_nothing,
+    scratch: Sequence[str] = ("work",),
+) -> None:
+    """Give a state class its rule. The functions' parameters must have the names used in `Rule`.
+
+    `scratch` names the fields that hold nothing from one call to the next: they are not saved with an agent.
+    """
     _RULES[state] = Rule(ask, tell, skip, note)
+    _SCRATCH[state] = frozenset(scratch)
+
+
+def scratch_of(state: Any) -> frozenset[str]:
+    """Fields of a state that hold nothing from one call to the next."""
+    return _SCRATCH.get(type(state), frozenset())
 
 
 @dataclass

@@ -17,12 +17,11 @@ from aftereffect.errors import AftereffectError, CorruptFile
 from aftereffect.model.limits import Limits, as_split
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.base import Policy, Setting, policy
-from aftereffect.policies.rules import PlainState
+from aftereffect.policies.rules import PlainState, scratch_of
 
 FORMAT = "aftereffect-agent"
-SCHEMA = 4  # 1 had no fairness in the state of Algorithms 1 and 3, 2 no forgetting in that of curve-thompson
-READABLE = (3, SCHEMA)  # 3 knew no start, step or caution: there were none
-SCRATCH = ("work",)  # state fields that hold nothing from one call to the next
+SCHEMA = 5  # 1 had no fairness in the state of Algorithms 1 and 3, 2 no forgetting in that of curve-thompson
+READABLE = (3, 4, SCHEMA)  # 3 knew no start, step or caution: there were none; 4 had another state of curve-thompson
 
 
 def save_agent(agent: Agent, path: str | PathLike[str]) -> None:
@@ -100,7 +99,12 @@ def _restore(content: dict[str, Any]) -> Agent:
     )
     agent = Agent(_read_policy(content["policy"]), setting, content["names"])
     for name, array in _arrays(agent.state):
-        array[...] = np.array(_parsed(content["state"][name]), dtype=array.dtype).reshape(array.shape)
+        if name not in content["state"]:
+            raise CorruptFile(
+                f"the state of {agent.policy.name} in it has no {name!r}: an earlier version saved it; "
+                "start again with the past rounds as history="
+            )
+        _fill(array, content["state"][name])
     if not isinstance(content["rounds"], int) or content["rounds"] < 0:
         raise CorruptFile(f"rounds must be a whole number from 0, got {content['rounds']!r}")
     agent.rounds = content["rounds"]
@@ -119,20 +123,35 @@ def _checksum(body: str) -> str:
 def _arrays(state: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
     """Every array of a state by its path, scratch left out."""
     parts = state.arrays.items() if isinstance(state, PlainState) else state._asdict().items()
+    scratch = scratch_of(state)
     for name, part in parts:
         if isinstance(part, np.ndarray):
-            if name not in SCRATCH:
+            if name not in scratch:
                 yield prefix + name, part
         else:
             yield from _arrays(part, f"{prefix}{name}.")
 
 
-def _numbers(array: np.ndarray[Any, Any]) -> list[Any]:
-    """Numbers in JSON: floats print so that they read back exactly; those without a JSON form become words."""
+def _numbers(array: np.ndarray[Any, Any]) -> Any:
+    """Numbers in JSON: floats print so that they read back exactly; those without a JSON form become words.
+
+    Records become a list of numbers for each of their names.
+    """
+    if array.dtype.names is not None:
+        return {name: _numbers(np.ascontiguousarray(array[name])) for name in array.dtype.names}
     flat: list[Any] = array.ravel().tolist()
     if array.dtype == np.float64 and not np.isfinite(array).all():
         return [v if math.isfinite(v) else str(v) for v in flat]
     return flat
+
+
+def _fill(array: np.ndarray[Any, Any], saved: Any) -> None:
+    """Put saved numbers back into an array of the same shape."""
+    if array.dtype.names is None:
+        array[...] = np.array(_parsed(saved), dtype=array.dtype).reshape(array.shape)
+        return
+    for name in array.dtype.names:
+        array[name] = np.array(_parsed(saved[name]), dtype=array.dtype[name]).reshape(array.shape)
 
 
 def _parsed(flat: list[Any]) -> list[Any]:

@@ -41,6 +41,7 @@ LEVEL = 0.8  # of the scale: how far arms' levels lie apart
 LEAST_NOISE = 1e-4  # variance of a coin: rewards that were all alike so far still vary a little
 LEAST_DISPERSION = 1e-4  # of the coin's variance
 MOST_WEIGHT = 1e8  # no mean is known better than to 1e-4: the curve between two nodes is not
+LEAST_SHOCK = 4e-6  # variance of a round's mean that booking at the nearest node makes
 MOST_REVIEWED = 20_000  # nodes whose evidence is weighed in one review: it bounds the slowest decision
 
 ROUNDS, COUNT, PRECISION, PULLED, SQUARE = 0, 1, 2, 3, 4  # rows of `booked`
@@ -223,7 +224,7 @@ ALIKE = 12.0  # rounds that speak for an arm's noise being that of all arms
 
 
 @kernel
-def renew_noise(booked: Floats, posterior: Floats, sure: Floats, noise: Floats, spread: Floats, belief: Any, counted: bool) -> None:
+def renew_noise(booked: Floats, posterior: Floats, noise: Floats, spread: Floats, counted: bool) -> None:
     """How much rewards scatter around the fitted curves: a coin's variance m (1 - m), times a dispersion, plus a shock.
 
     Residuals are compared with a coin's, degrees of freedom of the fit subtracted. Less scatter than a coin's makes the
@@ -251,7 +252,8 @@ def renew_noise(booked: Floats, posterior: Floats, sure: Floats, noise: Floats, 
                 common = all_found / all_free
                 ratio = (found + ALIKE * common) / (free + ALIKE)
                 spread[DISPERSION, k] = 1.0 if counted else min(1.0, max(LEAST_DISPERSION, ratio))
-                spread[SHOCK, k] = max(0.0, ratio - 1.0) * rounds / shared if shared > 0.0 else 0.0
+                shock = max(0.0, ratio - 1.0) * rounds / shared if shared > 0.0 else 0.0
+                spread[SHOCK, k] = max(LEAST_SHOCK, shock)
     for k in range(arms):
         mean, variance = posterior[k, MEAN], posterior[k, VARIANCE]
         for i in range(nodes):

@@ -19,7 +19,7 @@ import numpy as np
 from aftereffect._compile import helper, kernel
 from aftereffect.model.curves import Floats
 from aftereffect.policies.curves.fit import DISPERSION, SHOCK, book, node_of
-from aftereffect.policies.curves.tracks import ALARM
+from aftereffect.policies.curves.tracks import ALARM, TEMPERED
 
 SUREST = 1e-3  # no reward is foretold with more certainty: one surprise must not decide
 POWERS = (0.0, 3.0, 15.0)  # all of the past, its latest quarter, its latest sixteenth
@@ -83,7 +83,7 @@ def judge_and_book(
 
 def drift_seen(scores: Floats, powers: Floats, age: int) -> dict[str, Any]:
     """Do the responses drift, and which part of the past is trusted?"""
-    found = scores[1:] + RELUCTANCE
+    found = TEMPERED * (scores[1:] + RELUCTANCE)
     evidence = float(np.logaddexp.reduce(found)) - math.log(len(found))
     return {
         "drifting": evidence > math.log(ALARM),

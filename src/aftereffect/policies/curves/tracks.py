@@ -30,6 +30,8 @@ HIGHEST = 0.97  # a memory beyond which a track hardly moves while an allocation
 # Evidence ratio at which the model counts as contradicted. For one fixed field and Gaussian noise a right model would ever
 # reach it in at most 1 of 20 cases (Ville's inequality); the field is drawn and rewards are not Gaussian, so this is measured.
 ALARM = 20.0
+# Power to which evidence is taken before anybody is told: curves are not draws from the fields, and noise is estimated.
+TEMPERED = 0.5
 
 
 def known_tracks(memory: float, realised: bool, watch_driver: bool) -> Records:
@@ -49,6 +51,14 @@ def candidate_tracks(bound: float, realised: bool) -> Records:
 
 def _tracks(rows: list[tuple[float, bool]]) -> Records:
     return np.array([(m, int(r), 0.0) for m, r in rows], dtype=TRACK)
+
+
+def begin_at(tracks: Records, arms: int, start: Floats | None) -> Floats:
+    """The impact before the first round: none yet, or that of a split that was always held; gives (tracks, arms)."""
+    if start is None:
+        return np.zeros((len(tracks), arms))
+    tracks["weight"] = 1.0 / (1.0 - tracks["memory"])
+    return np.tile(np.asarray(start, dtype=np.float64), (len(tracks), 1))
 
 
 @helper
@@ -122,8 +132,8 @@ def evidence_against(evidence: Floats) -> float:
         top = max(top, evidence[m])
     total = 0.0
     for m in range(1, others + 1):
-        total += math.exp(evidence[m] - top)
-    return float(math.log(total / others) + top - evidence[0])
+        total += math.exp(TEMPERED * (evidence[m] - top))
+    return float(math.log(total / others) + TEMPERED * (top - evidence[0]))
 
 
 def contradiction(tracks: Records, evidence: Floats, strongest: float) -> dict[str, Any]:
@@ -139,7 +149,7 @@ def contradiction(tracks: Records, evidence: Floats, strongest: float) -> dict[s
     found: dict[str, Any] = {
         "contradicted": contradicted,
         "log10_evidence_against": strongest / math.log(10.0),
-        "can_tell": contradicted or bool(evidence[0] - evidence[best] > math.log(ALARM)),
+        "can_tell": contradicted or bool(TEMPERED * (evidence[0] - evidence[best]) > math.log(ALARM)),
     }
     if contradicted:
         better = tracks[best]
@@ -154,7 +164,7 @@ def estimated_memory(tracks: Records, evidence: Floats) -> dict[str, Any]:
     The interval reaches to the candidates next to those it needs: the truth may lie between two.
     """
     memories = tracks["memory"]
-    chance = np.exp(evidence - evidence.max())
+    chance = np.exp(TEMPERED * (evidence - evidence.max()))
     chance /= chance.sum()
     order = np.argsort(-chance, kind="stable")
     needed = int(np.searchsorted(np.cumsum(chance[order]), 0.95 - 1e-12)) + 1
