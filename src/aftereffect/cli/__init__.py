@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from aftereffect.cli.messages import say
+from aftereffect.cli.messages import remarks, say
 from aftereffect.errors import AftereffectError
 
 MISTAKE, INTERRUPTED = 2, 130
@@ -20,7 +20,8 @@ def _run(arguments: list[str]) -> int:
     try:
         from aftereffect.cli.app import execute
 
-        code = execute(arguments or ["--help"])
+        with remarks():
+            code = execute(arguments or ["--help"])
     except AftereffectError as error:
         say(str(error))
         return MISTAKE

@@ -21,6 +21,8 @@ def remarks() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", AftereffectWarning)
-        yield
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
-        say(f"warning: {message}")
+        try:
+            yield
+        finally:
+            for message in dict.fromkeys(str(warning.message) for warning in caught):
+                say(f"warning: {message}")
