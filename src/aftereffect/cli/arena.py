@@ -13,7 +13,7 @@ from rich.text import Text
 
 from aftereffect.cli.console import show
 from aftereffect.cli.experiments import executor_for, resumable
-from aftereffect.cli.files import check_target
+from aftereffect.cli.files import check_target, write_target
 from aftereffect.cli.messages import say
 from aftereffect.cli.outcome import show_json
 from aftereffect.cli.progress import sweep_bars
@@ -61,7 +61,7 @@ def run_the_arena(
     board = score(arena, rows, speed)
     kept = _keep(directory, rows.with_columns(rounds_per_second=_column(rows, speed)), board)
     if target is not None:
-        Store(directory).write(target, page(board, command, commit_of_checkout()).encode())
+        write_target(target, page(board, command, commit_of_checkout()).encode())
     if as_json:
         show_json(document(board))
     else:

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from aftereffect._files import write_atomically
+from aftereffect._files import write_output
 from aftereffect.errors import AftereffectError
 from aftereffect.model.problem import Problem
 from aftereffect.report.plot import finish_axes
+from aftereffect.report.style import plain
 from aftereffect.theory.fair import fair_frontier
 from aftereffect.theory.fair_dual import fair_dual
 
@@ -79,13 +80,7 @@ def write_frontier(directory: Path, document: Document) -> list[Path]:
         "frontier.png": draw_frontier(document, "png"),
         "frontier.svg": draw_frontier(document, "svg"),
     }
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            write_atomically(directory / name, content)
-    except OSError as error:
-        raise AftereffectError(f"cannot write in {str(directory)!r}: {error.strerror or error}") from error
-    return [directory / name for name in contents]
+    return [write_output(directory / name, content) for name, content in contents.items()]
 
 
 def read_frontier(directory: Path) -> Document | None:
@@ -130,7 +125,7 @@ def draw_frontier(document: Document, kind: str) -> bytes:
         )
     above.legend(frameon=False, loc="lower right")
     title = f"{document['problem']}: what fairness costs\n{document['meaning']}"
-    finish_axes(above, "", "utility a round", title)
+    finish_axes(above, "", "utility a round", plain(title))
     looks = ("#332288", "#117733", "#AA4499", "#997700", "#882255", "#44AA99")
     styles = ("-", "--", ":", "-.")
     for k, name in enumerate(document["arms"][: len(looks)]):
@@ -139,7 +134,7 @@ def draw_frontier(document: Document, kind: str) -> bytes:
             [*tolerance, last],
             [*shares, shares[-1]],
             where="post",
-            label=name,
+            label=plain(name),
             color=looks[k],
             linestyle=styles[k % len(styles)],
         )

@@ -12,7 +12,7 @@ from string import Template
 from typing import Any
 
 from aftereffect import __version__
-from aftereffect.errors import AftereffectError
+from aftereffect._files import write_output
 from aftereffect.experiments.run import Results
 from aftereffect.report.frontier import frontier_section
 from aftereffect.report.page_data import arm_looks, describe, embedded_json
@@ -51,12 +51,7 @@ def write_page(
         contents=_contents(described) if len(described) > 1 else "",
         experiments="\n".join(_section(d) for d in described) + frontier_section(frontiers),
     )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise AftereffectError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
-    return path
+    return write_output(path, text.encode())
 
 
 def _anchors(experiments: Sequence[Results]) -> list[str]:
