@@ -26,8 +26,8 @@ def execute(arguments: list[str]) -> int:
         code = command.main(args=arguments, prog_name="aftereffect", standalone_mode=False)
     except CLICK_ERROR as error:
         raise as_mistake(error) from error
-    except typer.Abort as error:  # what some versions of typer make of Ctrl-C
-        raise KeyboardInterrupt from error
+    except typer.Abort as error:  # what some versions of typer make of Ctrl-C, and of the end of a file
+        raise (error.__cause__ if isinstance(error.__cause__, EOFError) else KeyboardInterrupt) from error
     return code if isinstance(code, int) else 0
 
 

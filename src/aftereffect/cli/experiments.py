@@ -155,7 +155,10 @@ def report_directory(out: str, band: str) -> None:
     directory = Path(out)
     if _only_a_frontier(directory):
         return
-    _show(directory, load_experiments(directory), band, judge=True)
+    results = load_experiments(directory)
+    for remark in (remark for r in results for remark in r.remarks):
+        say(remark)
+    _show(directory, results, band, judge=True)
 
 
 def _only_a_frontier(directory: Path) -> bool:
@@ -183,7 +186,7 @@ def _show(directory: Path, results: list[Results], band: str, judge: bool) -> No
 
     for r in results:
         if not r.complete:
-            say(f"{r.spec.name} is not complete: {len(r.store.finished())} of {r.manifest['shards']} shards are there")
+            say(f"{r.spec.name} is not complete: {r.shards} of {r.store.plan.shard_count} shards are there")
     whole = [r for r in results if r.complete]
     if not whole:
         raise AftereffectError(f"{str(directory)!r} holds no complete experiment yet; run the missing pieces first")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from aftereffect.errors import AftereffectWarning
 
 
 def say(message: str) -> None:
-    """One line on standard error, whatever the message quotes."""
-    print("aftereffect:", " ".join(message.split()), file=sys.stderr)
+    """One line on standard error, whatever the message quotes; where nobody listens, nothing."""
+    line = " ".join(message.split()).encode("utf-8", "backslashreplace").decode()
+    with suppress(OSError, ValueError):
+        print("aftereffect:", line, file=sys.stderr, flush=True)
 
 
 @contextmanager
