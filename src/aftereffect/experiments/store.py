@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import polars
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aftereffect._files import (
     PART,
@@ -68,7 +68,7 @@ class Manifest(BaseModel):
     problems: list[str]
     policies: list[str]
     shards: int
-    figure: str | None
+    figure: Annotated[str, Field(pattern=r"^[a-z0-9]+$")] | None  # names files
     command: str
     versions: dict[str, str | None]
     commit: str | None
