@@ -19,6 +19,9 @@ from aftereffect.oracle.levels import best_levels
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import Grid, Policy, Setting, need_horizon
 
+MOST_TUNED = (
+    10_000  # levels, where the horizon decides: a search takes the square of that, and horizons can be anything
+)
 MOST_LEVELS = 1_000_000  # a share is never needed more exactly, and statistics are kept for each level
 
 
@@ -28,6 +31,13 @@ def make_grid(owner: Policy, setting: Setting, levels: int | None, zero: bool, t
         if setting.horizon is None:
             need_horizon(owner, setting, "it sets how fine the grid is (or give levels=)")
         levels = int(tuned(setting.horizon))
+        if levels > MOST_TUNED:
+            warnings.warn(
+                f"{owner.name}: a horizon of {setting.horizon:,} asks for {levels:,} levels; taking {MOST_TUNED:,}",
+                AftereffectWarning,
+                stacklevel=2,
+            )
+            levels = MOST_TUNED
     elif not zero and levels < 2 * setting.arms:
         warnings.warn(
             f"{owner.name}: {setting.arms} arms without zero need at least {2 * setting.arms} levels, "

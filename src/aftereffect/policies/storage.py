@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -12,15 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from aftereffect._files import write_atomically
-from aftereffect.errors import AftereffectError, CorruptFile
+from aftereffect._files import read_regular, remove_leftovers, write_file
+from aftereffect.errors import AftereffectError, CorruptFile, require_whole, shown
 from aftereffect.model.limits import Limits
 from aftereffect.policies.agent import Agent
-from aftereffect.policies.base import Policy, Setting, policy
-from aftereffect.policies.rules import PlainState
+from aftereffect.policies.base import MOST_ROUNDS, Policy, Setting, policy
+from aftereffect.policies.rules import PlainState, is_foreign, is_plain
+from aftereffect.policies.sense import check_arrays, check_shares
 
 FORMAT = "aftereffect-agent"
 SCHEMA = 3  # 1 had no fairness in the state of Algorithms 1 and 3, 2 no forgetting in that of curve-thompson
+LARGEST = 2_000_000_000  # bytes; states of millions of cells have hundreds of millions
 SCRATCH = ("work",)  # state fields that hold nothing from one call to the next
 
 
@@ -42,10 +45,22 @@ def save_agent(agent: Agent, path: str | PathLike[str]) -> None:
     }
     body = json.dumps(content, allow_nan=False)
     document = {"format": FORMAT, "schema": SCHEMA, "sha256": _checksum(body), "agent": content}
+    target = Path(path)
     try:
-        write_atomically(Path(path), json.dumps(document, allow_nan=False).encode())
+        _clean_up(Path(os.path.realpath(target)))
+        write_file(target, json.dumps(document, allow_nan=False).encode())
     except OSError as error:
         raise AftereffectError(f"cannot save the agent to {str(path)!r}: {error.strerror or error}") from error
+
+
+_cleaned: set[Path] = set()
+
+
+def _clean_up(target: Path) -> None:
+    """Remove what a save that was killed left beside the file; once is enough, as this process leaves nothing."""
+    if target not in _cleaned:
+        remove_leftovers(target.parent, target)
+        _cleaned.add(target)
 
 
 def load_agent(path: str | PathLike[str]) -> Agent:
@@ -55,7 +70,7 @@ def load_agent(path: str | PathLike[str]) -> Agent:
     """
     name = str(path)
     try:
-        text = Path(path).read_text()
+        text = read_regular(Path(path), LARGEST).decode()
     except OSError as error:
         raise AftereffectError(f"cannot read the agent {name!r}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -73,9 +88,11 @@ def load_agent(path: str | PathLike[str]) -> Agent:
         raise CorruptFile(f"{name!r} was changed after it was saved: its checksum does not fit")
     try:
         return _restore(content)
+    except CorruptFile as error:
+        raise CorruptFile(f"{name!r} does not hold an agent's state: {error}") from error
     except AftereffectError:
         raise
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise CorruptFile(f"{name!r} does not hold an agent's state: {error}") from error
 
 
@@ -85,14 +102,18 @@ def _restore(content: dict[str, Any]) -> Agent:
         content["arms"], content["horizon"], content["feedback"], limits, observed=content.get("observed", "all")
     )
     agent = Agent(_read_policy(content["policy"]), setting, content["names"])
-    for name, array in _arrays(agent.state):
-        array[...] = np.array(_parsed(content["state"][name]), dtype=array.dtype).reshape(array.shape)
-    if not isinstance(content["rounds"], int) or content["rounds"] < 0:
-        raise CorruptFile(f"rounds must be a whole number from 0, got {content['rounds']!r}")
-    agent.rounds = content["rounds"]
-    agent._pending = None if content["asked"] is None else np.array(content["asked"], dtype=np.float64)
-    if agent._pending is not None and agent._pending.shape != (setting.arms,):
-        raise CorruptFile(f"asked must hold {setting.arms} shares, got {content['asked']!r}")
+    arrays = dict(_arrays(agent.state))
+    values = {name: _read_array(name, content["state"][name], array) for name, array in arrays.items()}
+    if not is_plain(agent.state) and not is_foreign(agent.state):  # what others' states may hold is theirs to know
+        check_arrays(values, arrays)
+    fresh = agent.policy.state(setting)
+    for name, array in arrays.items():  # only now: arrays that are settled at the start may be shared between agents
+        array[...] = values[name]
+    agent.policy.check_state(agent.state, fresh)
+    agent.rounds = require_whole("rounds", content["rounds"], 0, MOST_ROUNDS)
+    if content["asked"] is not None:
+        agent._pending = _read_array("asked", content["asked"], np.zeros(setting.arms))
+        check_shares("asked", agent._pending)
     return agent
 
 
@@ -119,8 +140,19 @@ def _numbers(array: np.ndarray[Any, Any]) -> list[Any]:
     return flat
 
 
-def _parsed(flat: list[Any]) -> list[Any]:
-    return [float(v) if isinstance(v, str) else v for v in flat]
+_WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+def _read_array(name: str, flat: Any, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Numbers back as an array; those that would have to be rounded or guessed at are refused."""
+    if not isinstance(flat, list) or len(flat) != like.size:
+        raise CorruptFile(f"{name} must hold {like.size} numbers")
+    kinds = {"f": (int, float), "b": (bool,)}.get(like.dtype.kind, (int,))
+    values = [_WORDS.get(v, v) if isinstance(v, str) and like.dtype.kind == "f" else v for v in flat]
+    wrong = next((v for v in values if not isinstance(v, kinds) or (isinstance(v, bool) and bool not in kinds)), None)
+    if wrong is not None or None in values:
+        raise CorruptFile(f"{name} must hold numbers, got {shown(wrong)}")
+    return np.array(values, dtype=like.dtype).reshape(like.shape)
 
 
 def _write_policy(value: Policy) -> dict[str, Any]:
