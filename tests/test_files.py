@@ -235,3 +235,10 @@ def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
         read_regular(tmp_path, 1000)
     with pytest.raises(FileNotFoundError):
         read_regular(tmp_path / "nowhere", 1000)
+
+
+def test_names_that_no_file_can_have(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="null"):
+        read_regular(tmp_path / "a\0b", 1000)
+    with pytest.raises(OSError, match="null"):
+        write_inside(Path("a\0b/c"), b"")

@@ -100,7 +100,7 @@ def _write(path: Path, content: bytes, place: Callable[[Path, Path], Any], mode:
     part = path.with_name(f"{PART}{_tag(path)}-{secrets.token_hex(8)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
-        with open(os.open(part, flags, 0o666 if mode is None else 0o600), "wb") as file:
+        with open(_open(part, flags, 0o666 if mode is None else 0o600), "wb") as file:
             lives = _lock(file.fileno())  # tells `remove_leftovers` that the writer lives
             taken = not os.fstat(file.fileno()).st_nlink  # it came before the lock did
             if not taken:
@@ -118,6 +118,13 @@ def _write(path: Path, content: bytes, place: Callable[[Path, Path], Any], mode:
             part.unlink()
     if taken:
         _write(path, content, place, mode)
+
+
+def _open(path: Path, flags: int, mode: int = 0o666) -> int:
+    try:
+        return os.open(path, flags, mode)
+    except ValueError as error:  # a name with a null character
+        raise OSError(errno.EINVAL, str(error), str(path)) from error
 
 
 def _tag(path: Path) -> str:
@@ -190,7 +197,7 @@ def read_regular(path: Path, most: int) -> bytes:
 
     A pipe, a device or a larger file is refused before anything is read or waited for.
     """
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    descriptor = _open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         found = os.fstat(descriptor)
         if stat.S_ISDIR(found.st_mode):

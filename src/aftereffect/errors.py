@@ -34,13 +34,13 @@ MOST = 2**128  # of a whole number for which nothing else is said: beyond it no 
 
 
 def shown(value: object) -> str:
-    """A value as a message shows it: in one piece if that can be read.
+    """A value as a message shows it: in one line, and whole if that can be read.
 
     >>> shown(0.5), shown(10**5000)
     ('0.5', 'a number of more than 4300 digits')
     """
     try:
-        text = repr(value)
+        text = " ".join(repr(value).split())
     except ValueError:  # Python writes no numbers of more digits than that
         return "a number of more than 4300 digits"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}.."

@@ -24,6 +24,8 @@ def _run(arguments: list[str]) -> int:
     try:
         from aftereffect.cli.app import execute
 
+        if any("\0" in argument for argument in arguments):  # only from within Python: no process is given such
+            raise AftereffectError("arguments cannot hold null characters")
         with remarks():
             code = execute(arguments or ["--help"])
         sys.stdout.flush()  # at the interpreter's end it would be too late to say what went wrong

@@ -39,7 +39,7 @@ def _in_order(what: str, values: Any, arms: int) -> Floats:
         )
     try:
         array = np.asarray(values)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, UserWarning):  # the last where warnings are errors: of masked numbers
         raise WrongTell(f"{what} must be {arms} numbers, got {shown(values)}") from None
     if array.shape != (arms,):
         raise WrongTell(f"{what} must be {arms} numbers, one per arm, got {_size(array)}")
