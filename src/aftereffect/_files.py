@@ -114,7 +114,7 @@ def _write(path: Path, content: bytes, place: Callable[[Path, Path], Any], mode:
         if not lives and not taken:
             place(part, path)
     finally:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             part.unlink()
     if taken:
         _write(path, content, place, mode)

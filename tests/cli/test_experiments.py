@@ -112,6 +112,37 @@ def test_an_own_experiment_beside_the_papers_with_its_name(
     assert [v["figures"] for v in json.loads((tmp_path / "out" / "verdicts.json").read_text())] == [["fig2b"]] * 2
 
 
+# Other people's directories.
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("reproduce", "fig1"),
+        ("reproduce", "fig1", "--fresh"),
+        ("arena", "--quick", "--policy", "round-robin"),
+        ("frontier", "--problem", "lending", "--levels", "10"),
+        ("run", "spec.toml"),
+        ("run", "spec.toml", "--fresh"),
+    ],
+)
+@pytest.mark.parametrize(
+    "name", ["runs.parquet", "report.html", "manifest.json", "shards/data.parquet", "fig1/notes.txt"]
+)
+def test_a_directory_of_something_else_is_left_alone(
+    arguments: tuple[str, ...], name: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _spec(tmp_path)
+    mine = tmp_path / "mine" / name
+    mine.parent.mkdir(parents=True)
+    mine.write_text("my own")
+    before = sorted(tmp_path.rglob("*"))
+    assert "mine" in _one_line(run(*arguments, "--out", "mine"))
+    assert sorted(tmp_path.rglob("*")) == before
+    assert mine.read_text() == "my own"
+
+
 # Things in the way.
 
 

@@ -21,7 +21,7 @@ from aftereffect.cli.request import read_number, read_policies
 from aftereffect.experiments.arena import run_arena, set_up, speeds
 from aftereffect.experiments.scores import Board, score
 from aftereffect.experiments.spec import LARGEST
-from aftereffect.experiments.store import Store, commit_of_checkout, written_command
+from aftereffect.experiments.store import Store, commit_of_checkout, require_ours, written_command
 from aftereffect.report.leaderboard import SMOKE, Sheet, document, in_cells, overall, page, remarks, under_stress
 
 
@@ -46,6 +46,7 @@ def run_the_arena(
         stress=stress,
         seed=read_number("--seed", seed, 0, LARGEST),
     )
+    require_ours(directory)
     command = written_command()
     with resumable(directory), sweep_bars(arena.work, quiet) as progress:
         rows = run_arena(

@@ -45,6 +45,26 @@ TUNING = "tuning.json"
 Say = Callable[[str], None]
 
 
+def require_ours(directory: Path) -> None:
+    """Refuse a directory for several experiments that holds things but none of ours, in it or one level below."""
+    try:
+        entries = [p for p in directory.iterdir() if not p.name.startswith(PART)] if directory.exists() else []
+        foreign = any(not p.is_dir() or any(p.iterdir()) for p in entries)
+    except OSError as error:
+        raise _cannot_write(directory, error) from error
+    manifests = (directory / "manifest.json", *directory.glob("*/manifest.json"))
+    if foreign and not any(_is_manifest(path) for path in manifests):
+        raise AftereffectError(f"{str(directory)!r} is not empty and holds no experiment; choose another --out")
+
+
+def _is_manifest(path: Path) -> bool:
+    try:
+        content = json.loads(read_regular(path, LARGEST_MANIFEST))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and content.get("format") == FORMAT
+
+
 class Machine(BaseModel):
     """What an experiment ran on."""
 
@@ -187,7 +207,9 @@ class Store:
         except ValidationError as error:
             raise AftereffectError(f"{path!r} is damaged: {_first_fault(error)}") from error
         if content["digest"] != _digest_of(content):
-            raise AftereffectError(f"{path!r} was edited or damaged: its digest does not fit")
+            raise AftereffectError(
+                f"{path!r} was edited or damaged: its digest does not fit; choose another directory, or remove this one"
+            )
         return content
 
     @property

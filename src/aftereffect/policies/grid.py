@@ -25,19 +25,25 @@ MOST_TUNED = (
 MOST_LEVELS = 1_000_000  # a share is never needed more exactly, and statistics are kept for each level
 
 
+def most_tuned(arms: int) -> int:
+    """The most levels that a horizon can ask for: what so many arms need is always allowed."""
+    return max(MOST_TUNED, 2 * arms)
+
+
 def make_grid(owner: Policy, setting: Setting, levels: int | None, zero: bool, tuned: Any) -> Grid:
     """The grid with the given number of levels, else with `tuned(horizon)`."""
     if levels is None:
         if setting.horizon is None:
             need_horizon(owner, setting, "it sets how fine the grid is (or give levels=)")
         levels = int(tuned(setting.horizon))
-        if levels > MOST_TUNED:
+        most = most_tuned(setting.arms)
+        if levels > most:
             warnings.warn(
-                f"{owner.name}: a horizon of {setting.horizon:,} asks for {levels:,} levels; taking {MOST_TUNED:,}",
+                f"{owner.name}: a horizon of {setting.horizon:,} asks for {levels:,} levels; taking {most:,}",
                 AftereffectWarning,
                 stacklevel=2,
             )
-            levels = MOST_TUNED
+            levels = most
     elif not zero and levels < 2 * setting.arms:
         warnings.warn(
             f"{owner.name}: {setting.arms} arms without zero need at least {2 * setting.arms} levels, "

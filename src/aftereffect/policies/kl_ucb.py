@@ -44,7 +44,7 @@ from aftereffect.policies.base import (
     need_memory,
     register,
 )
-from aftereffect.policies.grid import MOST_TUNED, deploy_levels, level_of, make_grid, runner_up
+from aftereffect.policies.grid import deploy_levels, level_of, make_grid, most_tuned, runner_up
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.sense import require_sense
 from aftereffect.theory.tuning import kl_levels
@@ -236,7 +236,7 @@ class KLUCB(Policy):
         levels = self.levels
         if levels is None:
             horizon = USUAL_HORIZON if setting.horizon is None else setting.horizon
-            levels = min(kl_levels(horizon, setting.arms), MOST_TUNED)
+            levels = min(kl_levels(horizon, setting.arms), most_tuned(setting.arms))
         return make_grid(self, setting, levels, True, None)
 
     def state(self, setting: Setting) -> KLUCBState:

@@ -17,12 +17,16 @@ import numpy as np
 from aftereffect.errors import UnknownName, WrongTell, shown
 from aftereffect.model.curves import Floats
 
+_FLOAT = np.dtype(np.float64)
 _NUMBERS = "fiub"  # numpy's kinds: floats, whole numbers, truth values
 
 
 def by_arm(what: str, values: Any, arms: int, names: Sequence[str] | None, missing: float = np.nan) -> Floats:
     """One number per arm; `missing` stands for arms that a mapping, a Series or a one-row frame does not name."""
-    if type(values) is list or type(values) is np.ndarray:  # what an agent is told most often, and has to be quick
+    kind = type(values)
+    if kind is np.ndarray and values.dtype is _FLOAT and values.shape == (arms,):  # told most often, and to be quick
+        return np.asarray(values)
+    if kind is list or kind is np.ndarray:
         return _in_order(what, values, arms)
     if isinstance(values, Mapping):
         return _by_name(what, values.items(), arms, names, missing)
@@ -33,7 +37,7 @@ def by_arm(what: str, values: Any, arms: int, names: Sequence[str] | None, missi
 
 
 def _in_order(what: str, values: Any, arms: int) -> Floats:
-    if isinstance(values, np.ma.MaskedArray):
+    if type(values) is not list and isinstance(values, np.ma.MaskedArray):
         raise WrongTell(
             f"{what} must be {arms} numbers, got a masked array; use .filled(numpy.nan) for arms that were not seen"
         )
@@ -43,6 +47,8 @@ def _in_order(what: str, values: Any, arms: int) -> Floats:
         raise WrongTell(f"{what} must be {arms} numbers, got {shown(values)}") from None
     if array.shape != (arms,):
         raise WrongTell(f"{what} must be {arms} numbers, one per arm, got {_size(array)}")
+    if array.dtype is _FLOAT:
+        return array
     if array.dtype.kind in _NUMBERS:
         return np.asarray(array, dtype=np.float64)
     return np.array([_number(what, k, value) for k, value in enumerate(array)])
