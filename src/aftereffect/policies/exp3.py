@@ -204,8 +204,9 @@ class _Exp3(Policy):
         same = np.array_equal(np.delete(state.codes, DRAWN), np.delete(fresh.codes, DRAWN))
         require_sense("codes", same and 0 <= drawn < len(state.options), state.codes)
         tree, half = state.tree, len(state.tree) // 2
+        require_sense("tree", bool(np.all((tree >= 0) & (tree <= HUGE**1.2)) and tree[1] > 0), tree)
         sums = np.allclose(tree[1:half], tree[2::2] + tree[3::2], rtol=1e-9, atol=0)  # each node is the sum of its two
-        require_sense("tree", bool(np.all(tree >= 0) and tree[1] > 0 and sums), tree)
+        require_sense("tree", bool(sums), tree)
         require_sense("constants", 0 < state.constants[CHANCE] <= 1 + 1e-9, state.constants)
 
     def explain(self, state: Exp3State, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:

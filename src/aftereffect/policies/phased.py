@@ -106,9 +106,11 @@ def check_phases(state: PhasedState, fresh: PhasedState) -> None:
     clock = state.clock
     counting = np.all(clock >= 0) and clock[OPEN] <= 1 and clock[POSITION] <= clock[LENGTH]
     require_sense("clock", bool(np.array_equal(clock[:POSITION], fresh.clock[:POSITION]) and counting), clock)
-    for shares in state.held:
-        if shares.any():
-            check_shares("held", shares)
+    advised, deployed = state.held
+    if clock[OPEN] or clock[PHASE] or advised.any():  # empty only before the first phase
+        check_shares("held", advised)
+    if deployed.any():
+        check_shares("held", deployed)
 
 
 @register
