@@ -1,17 +1,19 @@
 # Every target makes what it needs and nothing twice: the environment is built once for each change of pyproject.toml.
 PYTHON ?= python3
-BIN := .venv/bin
-READY := .venv/.ready
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+CONSTRAINTS ?= # a file of versions to keep to, such as constraints.txt; none: the newest that pyproject.toml allows
 BENCH_READY := .venv-bench/.ready
 
-.PHONY: install demo test soak bench lint reproduction clean
+.PHONY: install demo test canary soak bench lint reproduction clean
 
 install: $(READY)
 
-$(READY): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+$(READY): pyproject.toml $(CONSTRAINTS)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(BIN)/python -m pip install --quiet --editable . --group dev $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 	touch $(READY)
 
 demo: $(READY)
@@ -25,6 +27,10 @@ lint: $(READY)
 
 test: lint
 	$(BIN)/pytest -n 2 -m "not soak"
+
+# What other libraries' releases would break first: their private parts that we use, the errors of the command line, installing.
+canary: $(READY)
+	$(BIN)/pytest -n 2 -m "not soak" tests/test_package.py tests/test_compile.py tests/test_kernel_cache.py tests/cli/test_mistakes.py
 
 # The page docs/reproduction.md: every figure at the paper's scale, and the longer check; about half an hour on two cores.
 reproduction: $(READY)
@@ -43,4 +49,4 @@ $(BENCH_READY): bench/requirements.txt
 	touch $(BENCH_READY)
 
 clean:
-	rm -rf .venv .venv-bench out
+	rm -rf .venv .venv-known .venv-bench out

@@ -242,7 +242,38 @@ AGENTS: list[Row] = [
     ("load", lambda: ae.load_agent("no/such/agent.json"), "no/such/agent.json"),
 ]
 
+HUGE = 10**400  # a number, and more than a float can be
+
+HUGE_NUMBERS: list[Row] = [
+    ("response", lambda: ae.Gaussian(HUGE), "1000"),
+    ("response below", lambda: ae.Tent(-HUGE), "-1000"),
+    ("table", lambda: ae.Table([0, 1], [0, HUGE]), "1000"),
+    ("impact", lambda: ae.Discounted(HUGE), "1000"),
+    ("half-life", lambda: ae.Discounted(half_life=HUGE), "1000"),
+    ("window", lambda: ae.Window(HUGE), "1000"),
+    ("floors", lambda: ae.Problem([flat, flat], floors=HUGE), "1000"),
+    ("caps", lambda: ae.Problem([flat, flat], caps=[HUGE, 1]), "1000"),
+    ("arms", lambda: ae.family("gaussian", arms=HUGE), "1000"),
+    ("scale", lambda: ae.ActionUCB(scale=HUGE), "1000"),
+    ("resolution", lambda: ae.CUCB(resolution=HUGE), "1000"),
+    ("levels", lambda: ae.ActionUCB(levels=HUGE), "1000"),
+    ("log", lambda: ae.ActionUCB(log=HUGE), "1000"),
+    ("rate", lambda: ae.Exp3(rate=HUGE), "1000"),
+    ("discount", lambda: ae.DUCB(discount=-HUGE), "-1000"),
+    ("shares", lambda: ae.Fixed([HUGE, 0]), "1000"),
+    ("horizon", lambda: ae.simulate(tent(), ae.UCB1(), HUGE), "1000"),
+    ("runs", lambda: ae.simulate(tent(), ae.UCB1(), 10, runs=HUGE), "1000"),
+    ("seed", lambda: ae.simulate(tent(), ae.UCB1(), 10, seed=HUGE), "1000"),
+    ("agent's horizon", lambda: ae.UCB1().start(2, HUGE), "1000"),
+    ("agent's horizon beyond counting", lambda: ae.UCB1().start(2, 10**19), "10000000000000000000"),
+    ("agent's arms", lambda: ae.UCB1().start(HUGE), "1000"),
+    ("agent's history", lambda: ae.UCB1().start(2, history=[[HUGE, 0]]), "1000"),
+    ("oracle", lambda: ae.best_levels([[0.0, HUGE]]), "1000"),
+    ("more digits than are written", lambda: ae.Window(10**5000), "more than 4300 digits"),
+]
+
 TABLES = {
+    "huge": HUGE_NUMBERS,
     "responses": RESPONSES,
     "impacts": IMPACTS,
     "problems": PROBLEMS,

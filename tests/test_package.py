@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import aftereffect as ae
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_every_public_name_can_be_had():
@@ -53,3 +59,33 @@ def test_the_benchmark_can_start_every_policy():
     for name, cls in registry().items():
         if cls.__module__.startswith("aftereffect."):
             assert build(name).state(ae.Setting(2, 1000, memory=0.4)) is not None
+
+
+# What others' releases can break.
+
+
+def _requirements() -> list[Requirement]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = (line for extra in project["project"]["optional-dependencies"].values() for line in extra)
+    return [
+        Requirement(line)
+        for line in (*project["project"]["dependencies"], *extras, *project["dependency-groups"]["dev"])
+    ]
+
+
+def _known_good() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = (line.split("==") for line in lines if not line.startswith("#"))
+    return {canonicalize_name(name): version for name, version in pins}
+
+
+def test_the_known_good_set_has_every_dependency_within_its_bounds() -> None:
+    known = _known_good()
+    for requirement in _requirements():
+        assert requirement.specifier.contains(known[canonicalize_name(requirement.name)]), str(requirement)
+
+
+@pytest.mark.parametrize("name", ["numba", "typer"])
+def test_where_private_parts_are_used_there_is_an_upper_bound(name: str) -> None:
+    [requirement] = [r for r in _requirements() if r.name == name]
+    assert any(bound.operator == "<" for bound in requirement.specifier)

@@ -2,14 +2,12 @@
 
 Numba's cache notices a change in the decorated function only, not in what it calls, and a stale kernel gives wrong
 numbers silently. The cache directory is therefore named after a hash of the package's sources: any edit starts a new
-one. The user's own numba settings are left as they were.
+one. It is our own (see `_kernel_cache`); the user's numba settings are left as they were.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -18,6 +16,8 @@ from typing import Any, TypeVar
 
 import numba
 from numba.extending import overload
+
+from aftereffect._kernel_cache import KernelCache, find_directory
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,18 +39,9 @@ def source_hash() -> str:
 
 
 @cache
-def cache_directory() -> Path | None:
-    """Where compiled kernels are kept: the user's cache folder, else a temporary one, else nowhere."""
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    for base in (Path(home) / "aftereffect", Path(tempfile.gettempdir()) / f"aftereffect-{os.getuid()}"):
-        directory = base / source_hash()
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            if os.access(directory, os.W_OK):
-                return directory
-        except OSError:
-            continue
-    return None
+def cache_directory() -> tuple[Path | None, str]:
+    """Where compiled kernels are kept, named after the sources; or why nowhere."""
+    return find_directory(source_hash())
 
 
 # Kernels work in place on arrays that their caller holds, so they need no reference counts; without numba's runtime
@@ -59,15 +50,10 @@ _BARE: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 
 
 def _compiled(function: Function, **options: Any) -> Function:
-    directory = cache_directory()
-    config: Any = numba.config
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(directory or before)
-    try:
-        compiled: Function = numba.njit(cache=directory is not None, nogil=True, **options)(function)
-    finally:
-        config.CACHE_DIR = before
-    return compiled
+    compiled: Any = numba.njit(nogil=True, **options)(function)
+    if hasattr(compiled, "_cache"):  # not where NUMBA_DISABLE_JIT leaves functions as they are
+        compiled._cache = KernelCache(compiled.py_func, *cache_directory())
+    return compiled  # type: ignore[no-any-return]
 
 
 def kernel(function: Function) -> Function:

@@ -76,7 +76,12 @@ def normal(rng: Words) -> float:
 
 @kernel
 def gamma(rng: Words, shape: float) -> float:
-    """Gamma with unit scale, by Marsaglia and Tsang; a shape below one is boosted by U^(1/shape)."""
+    """Gamma with unit scale, by Marsaglia and Tsang; a shape below one is boosted by U^(1/shape).
+
+    NaN where the shape is no positive number: no draw would ever be accepted.
+    """
+    if not 0.0 < shape < math.inf:
+        return math.nan
     boost = 1.0
     if shape < 1.0:
         boost = (1.0 - uniform(rng)) ** (1.0 / shape)

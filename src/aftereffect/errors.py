@@ -6,6 +6,7 @@ import difflib
 import math
 from collections.abc import Iterable
 from numbers import Integral
+from typing import Any
 
 
 class AftereffectError(ValueError):
@@ -28,20 +29,44 @@ def require(condition: bool, message: str) -> None:
         raise AftereffectError(message)
 
 
+LONGEST = 200  # letters of a value that a message repeats
+MOST = 2**128  # of a whole number for which nothing else is said: beyond it no count, seed or horizon makes sense
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: in one line, and whole if that can be read.
+
+    >>> shown(0.5), shown(10**5000)
+    ('0.5', 'a number of more than 4300 digits')
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python writes no numbers of more digits than that
+        return "a number of more than 4300 digits"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}.."
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # 10**400 is finite, and no float
+        return False
+
+
 def require_numbers(owner: str, **values: object) -> None:
     """Refuse what is not a finite number."""
     for name, value in values.items():
         number = isinstance(value, (int, float)) or type(value).__module__ == "numpy"
-        if isinstance(value, bool) or not number or not math.isfinite(value):  # type: ignore[arg-type]
-            raise AftereffectError(f"{owner}: {name} must be a finite number, got {value!r}")
+        if isinstance(value, bool) or not number or not _is_finite(value):
+            raise AftereffectError(f"{owner}: {name} must be a finite number, got {shown(value)}")
 
 
 def require_whole(what: str, value: object, least: int = 1, most: int | None = None) -> int:
     """A whole number within bounds, or the user's mistake."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or not least <= int(value) <= (math.inf if most is None else most):  # type: ignore[call-overload]
+    if not whole or not least <= int(value) <= (MOST if most is None else most):  # type: ignore[call-overload]
         allowed = f"a whole number from {least}" + ("" if most is None else f" to {most:,}")
-        raise AftereffectError(f"{what} must be {allowed}, got {value!r}")
+        raise AftereffectError(f"{what} must be {allowed}, got {shown(value)}")
     return int(value)  # type: ignore[call-overload, no-any-return]
 
 
@@ -49,8 +74,8 @@ def numbers(what: str, values: object) -> tuple[float, ...]:
     """A list of numbers, or the user's mistake."""
     try:
         return tuple(float(v) for v in values)  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        raise AftereffectError(f"{what} must be a list of numbers, got {values!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise AftereffectError(f"{what} must be a list of numbers, got {shown(values)}") from None
 
 
 class MissingParameter(AftereffectError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import signal
@@ -173,17 +174,20 @@ def test_blocks_cover_every_run_once() -> None:
         (40, 100_000, 100_000),
     ):
         plan = Plan(spec(runs=runs, horizon=horizon, checkpoints=checkpoints, instances=3))
-        spans = [(t.shard.start, t.shard.stop) for t in plan.main_tasks({}) if t.shard.problem == t.shard.policy == 0]
-        assert [n for start, stop in spans for n in range(start, stop)] == list(range(3 * runs))
+        first = plan.problems[0], plan.labels[0]
+        blocks = [t.block for t in plan.main_tasks({}) if (t.problem, t.label) == first]
+        covered = [place for b in blocks for place in itertools.product(range(*b.instances), range(*b.runs))]
+        assert sorted(covered) == list(itertools.product(range(3), range(runs)))
+        assert len(blocks) >= 2
         assert plan.shard_count == len(plan.main_tasks({}))
         assert plan.work == sum(t.work for t in plan.main_tasks({}))
-        assert all((stop - start) * checkpoints <= 500_000 for start, stop in spans)
+        assert all(block.count * checkpoints <= 500_000 for block in blocks)
 
 
 def test_tuning_counts_in_the_plan() -> None:
     plan = Plan(spec(TUNED))
     tasks = [*plan.tuning_tasks(), *plan.main_tasks({})]
-    assert plan.shard_count == len(tasks) == len({t.shard.name for t in tasks})
+    assert plan.shard_count == len(tasks) == len({t.name for t in tasks})
     assert plan.work == sum(t.work for t in tasks)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import random
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +17,14 @@ import polars
 import pytest
 
 import aftereffect as ae
+from aftereffect import _files
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments import executors
 from aftereffect.experiments.executors import Threads
-from aftereffect.experiments.plan import Plan
+from aftereffect.experiments.plan import Block, Plan
 from aftereffect.experiments.run import Results, run_spec
 from aftereffect.experiments.spec import Spec
-from aftereffect.experiments.store import Store, describe_difference
+from aftereffect.experiments.store import Store, _sealed, describe_difference
 from tests.experiments.specs import TUNED, check_whole, rows, shard_names, spec
 
 
@@ -147,13 +151,173 @@ def test_another_spec_is_refused_naming_the_difference(store: Store, changes: di
 
 def test_fresh_starts_over(store: Store, wanted: Spec, tmp_path: Path) -> None:
     (store.directory / "notes.txt").write_text("mine")
-    (store.shards / ".part-left").write_text("torn")
+    left = store.shards / ".part-01234567-0123456789abcdef"
+    left.write_text("torn")
     other = spec(seed=8)
     run_spec(other, store.directory, fresh=True)
     assert shard_names(store) == shard_names(run_spec(other, tmp_path / "other"))
     assert store.spec() == other
     assert (store.directory / "notes.txt").read_text() == "mine"
-    assert not (store.shards / ".part-left").exists()
+    assert not left.exists()
+
+
+# Other people's files.
+
+
+@pytest.fixture
+def own(store: Store) -> dict[Path, str]:
+    """A user's own files in places where ours are."""
+    stranger = f"main-{'0' * 24}.{'1' * 24}.parquet"
+    files = {
+        store.shards / "data.parquet": "my data",
+        store.shards / stranger: "a shard of something else",
+        store.shards / "notes.txt": "my notes",
+        store.shards / ".part-of my own": "mine",
+        store.directory / ".part-mine": "mine",
+        store.directory / "tuning.json": "my own tuning",
+    }
+    for path, content in files.items():
+        path.write_text(content)
+    return files
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_files_of_others_are_left_alone_and_left_out(
+    fresh: bool, store: Store, own: dict[Path, str], tmp_path: Path
+) -> None:
+    wanted = spec(seed=8) if fresh else spec()
+    said: list[str] = []
+    run_spec(wanted, store.directory, fresh=fresh, say=said.append)
+    for path, content in own.items():
+        assert path.read_text() == content
+    assert sorted(said) == [
+        f"{name} is no shard of this experiment; it is left out"
+        for name in sorted(p.name for p in own if p.suffix == ".parquet")
+    ]
+    results = Results(store.directory)
+    assert results.complete
+    assert sorted(results.remarks) == sorted(said)
+    whole = Results(run_spec(wanted, tmp_path / "other").directory)
+    for problem in whole.problems:
+        for policy in whole.policies:
+            np.testing.assert_array_equal(results.curves(problem, policy), whole.curves(problem, policy))
+    assert results.store.frame().collect().height == whole.store.frame().collect().height
+
+
+def test_fresh_removes_the_tuning_that_it_wrote(tmp_path: Path) -> None:
+    store = run_spec(spec(TUNED), tmp_path / "out")
+    run_spec(spec(name="tuned"), store.directory, fresh=True)
+    assert not (store.directory / "tuning.json").exists()
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("content", ['{"name": "a web page", "manifest_version": 3}', "[]", "", "{", "null", "\udcff"])
+def test_a_foreign_manifest_is_left_alone(content: str, fresh: bool, wanted: Spec, tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(AftereffectError, match="manifest") as error:
+        run_spec(wanted, tmp_path, fresh=fresh)
+    assert len(str(error.value).splitlines()) == 1
+    assert path.read_bytes() == content.encode("utf-8", "surrogateescape")
+    assert [p.name for p in tmp_path.iterdir()] == ["manifest.json"]
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_shards_behind_a_symlink_are_left_alone(fresh: bool, store: Store, wanted: Spec) -> None:
+    elsewhere = store.directory.with_name("elsewhere")
+    store.shards.rename(elsewhere)
+    store.shards.symlink_to(elsewhere)
+    before = sorted(p.name for p in elsewhere.iterdir())
+    with pytest.raises(AftereffectError, match="is a symlink"):
+        run_spec(wanted, store.directory, fresh=fresh)
+    assert sorted(p.name for p in elsewhere.iterdir()) == before
+
+
+def test_a_symlink_in_place_of_tuning_is_left_alone(tmp_path: Path) -> None:
+    store = run_spec(spec(TUNED), tmp_path / "out")
+    (tmp_path / "mine.json").write_text("mine")
+    (store.directory / "tuning.json").unlink()
+    (store.directory / "tuning.json").symlink_to(tmp_path / "mine.json")
+    with pytest.raises(AftereffectError, match="is a symlink"):
+        run_spec(spec(TUNED), store.directory)
+    assert (tmp_path / "mine.json").read_text() == "mine"
+
+
+def test_a_directory_named_by_a_symlink_is_the_users_choice(wanted: Spec, tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "disk")
+    assert Results(run_spec(wanted, tmp_path / "out").directory).complete
+
+
+# Several at once.
+
+
+def _at_once(specs: list[Spec], directory: Path, monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
+    """Start all into one directory, none before all have seen that it is empty; what each was refused with."""
+    together = threading.Barrier(len(specs))
+    looked = Store._is_foreign
+
+    def look(store: Store) -> bool:
+        found = looked(store)
+        together.wait(timeout=60)
+        return found
+
+    def start(wanted: Spec) -> str | None:
+        try:
+            run_spec(wanted, directory, executor=Threads(1))
+        except AftereffectError as error:
+            return str(error)
+        return None
+
+    monkeypatch.setattr(Store, "_is_foreign", look)
+    with ThreadPoolExecutor(len(specs)) as pool:
+        return list(pool.map(start, specs))
+
+
+def test_of_two_experiments_started_at_once_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = _at_once([spec(seed=1), spec(seed=2)], tmp_path, monkeypatch)
+    assert sorted(o is None for o in outcomes) == [False, True]
+    assert "holds another experiment (seed is" in next(o for o in outcomes if o)
+    won = Results(tmp_path)
+    assert won.spec.seed == 1 + outcomes.index(None)
+    assert (won.complete, won.remarks) == (True, [])
+
+
+def test_processes_of_one_experiment_may_start_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _at_once([spec()] * 3, tmp_path, monkeypatch) == [None] * 3
+    assert Results(tmp_path).complete
+
+
+def test_fresh_waits_for_nobody_and_removes_nothing_under_others(store: Store, wanted: Spec) -> None:
+    before = shard_names(store)
+    with store.opened(Plan(wanted), ""):
+        run_spec(wanted, store.directory)  # the same experiment may come in
+        with pytest.raises(AftereffectError, match="another process works in it, and --fresh would remove"):
+            run_spec(spec(seed=8), store.directory, fresh=True)
+    assert shard_names(store) == before
+    run_spec(spec(seed=8), store.directory, fresh=True)
+
+
+def test_without_locks_a_directory_that_was_taken_over_is_noticed(
+    store: Store, wanted: Spec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_files, "fcntl", None)
+    with pytest.raises(AftereffectError, match="holds another experiment"):  # noqa: SIM117
+        with store.opened(Plan(wanted), ""):
+            run_spec(spec(seed=8), store.directory, fresh=True)
+    assert Results(store.directory).complete
+
+
+def test_without_links_the_directory_is_still_claimed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsupported(*_: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", unsupported)
+    outcomes = _at_once([spec(seed=1), spec(seed=2)], tmp_path, monkeypatch)
+    assert sorted(o is None for o in outcomes) == [False, True]
+
+
+# Words.
 
 
 def test_describe_difference_ignores_words() -> None:
@@ -180,7 +344,7 @@ def _edited(path: Path) -> None:
 
 
 def _renamed(path: Path) -> None:
-    path.rename(path.with_name(f"copy of {path.name}"[:-10] + ".parquet"))
+    path.rename(path.with_name(f"{path.name.partition('.')[0]}.{'0' * 24}.parquet"))
 
 
 @pytest.mark.parametrize("damage", [_torn, _empty, _edited, _renamed])
@@ -220,16 +384,180 @@ def test_damaged_tuning_is_searched_again(tmp_path: Path) -> None:
     assert Results(store.directory).tuning() == chosen
 
 
+def _swap(first: Path, second: Path) -> None:
+    aside = first.with_name("aside")
+    first.rename(aside)
+    second.rename(first)
+    aside.rename(second)
+
+
+def _swap_works(first: Path, second: Path) -> None:
+    """Each keeps its digest and takes the other's place."""
+    (one, _, rest), (two, _, end) = (path.name.partition(".") for path in (first, second))
+    first.rename(first.with_name("aside"))
+    second.rename(second.with_name(f"{one}.{end}"))
+    first.with_name("aside").rename(first.with_name(f"{two}.{rest}"))
+
+
+@pytest.mark.parametrize("swap", [_swap, _swap_works])
+def test_shards_in_one_anothers_place_do_not_count(
+    swap: Callable[[Path, Path], None], store: Store, wanted: Spec
+) -> None:
+    before, undisturbed = shard_names(store), rows(store)
+    swap(store.shards / before[1], store.shards / before[7])
+    results = Results(store.directory)
+    assert results.shards == 10
+    assert len(results.remarks) == 2
+    run_spec(wanted, store.directory)
+    assert shard_names(store) == before
+    assert rows(store).equals(undisturbed)
+
+
+def test_a_shard_of_another_seed_is_named_and_left_out(store: Store, tmp_path: Path) -> None:
+    other = run_spec(spec(seed=8), tmp_path / "other")
+    stray = shard_names(other)[0]
+    (store.shards / stray).write_bytes((other.shards / stray).read_bytes())
+    results = Results(store.directory)
+    assert results.remarks == [f"{stray} is no shard of this experiment; it is left out"]
+    assert results.shards == len(shard_names(store)) - 1
+
+
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", "{}", '{"format": "aftereffect-experiment", "version": 1}', "\udcff"]
+    ("changes", "kept"),
+    [
+        ({"title": "Another"}, 12),
+        ({"name": "other"}, 12),
+        ({"policies": [{"policy": "round-robin"}, {"policy": "d-ucb", "discount": [0.9, 0.7]}]}, 12),
+        ({"policies": [{"policy": "round-robin"}, {"policy": "exp3"}]}, 4),
+        ({"problems": [{"family": "gaussian", "memory": [0.9, 0.6, 0.2]}]}, 12),
+        ({"seed": 8}, 0),
+        ({"horizon": 301}, 0),
+        ({"checkpoints": 5}, 0),
+    ],
 )
-def test_a_damaged_manifest_is_said(content: str, store: Store, wanted: Spec) -> None:
-    store.manifest_path.write_bytes(content.encode("utf-8", "surrogateescape"))
-    with pytest.raises(AftereffectError, match=r"manifest.json' is (damaged|not this version's)") as error:
+def test_a_shards_name_is_its_work_and_neither_the_spec_nor_a_place_in_it(changes: dict[str, Any], kept: int) -> None:
+    assert len(Plan(spec()).names & Plan(spec(**changes)).names) == kept
+
+
+def test_a_block_is_the_same_work_with_more_instances_or_runs() -> None:
+    def work(**changes: Any) -> dict[Block, set[str]]:
+        found: dict[Block, set[str]] = {}
+        for task in Plan(spec(**changes)).main_tasks({}):
+            found.setdefault(task.block, set()).add(task.name)
+        return found
+
+    small, tall = work(instances=2, runs=3), work(instances=4, runs=1)
+    wide, high = work(instances=2, runs=6), work(instances=4, runs=3)
+    for more in (wide, high):
+        assert all(names == small[block] for block, names in more.items() if block in small)
+    assert not set().union(*small.values()) & set().union(*tall.values())
+
+
+def test_another_version_of_the_code_is_other_work() -> None:
+    assert not Plan(spec()).names & Plan(spec(), code="another").names
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: m.update(policies=m["policies"][::-1]),
+        lambda m: m["spec"].update(seed=8),
+        lambda m: m["spec"]["policies"].pop(),
+        lambda m: m["spec"].update(title="Mine"),
+        lambda m: m.update(seed=8),
+        lambda m: m.update(hash="0" * 64),
+        lambda m: m.update(command="rm -rf /"),
+        lambda m: m.update(own=1),
+        lambda m: m.update(digest="0" * 64),
+    ],
+    ids=range(9),
+)
+def test_an_edited_manifest_is_refused(change: Callable[[dict[str, Any]], Any], store: Store, wanted: Spec) -> None:
+    manifest = json.loads(store.manifest_path.read_text())
+    change(manifest)
+    store.manifest_path.write_text(json.dumps(manifest))
+    for attempt in (lambda: Results(store.directory), lambda: run_spec(wanted, store.directory)):
+        with pytest.raises(AftereffectError, match=r"manifest.json' was edited or damaged: its digest does not fit"):
+            attempt()
+
+
+def test_a_manifest_without_a_key_is_refused_whatever_its_digest(store: Store) -> None:
+    whole = json.loads(store.manifest_path.read_text())
+    for key in whole:
+        less = {k: v for k, v in whole.items() if k != key}
+        store.manifest_path.write_bytes(_sealed(less) if key != "digest" else json.dumps(less).encode())
+        with pytest.raises(AftereffectError, match=r"manifest.json' is (damaged: it has no|not)") as error:
+            Results(store.directory)
+        assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("value", [None, 3, "x", [], {}, ["x"], {"x": None}, 10**400])
+def test_a_manifest_with_a_wrong_value_is_refused_whatever_its_digest(value: Any, store: Store) -> None:
+    whole = json.loads(store.manifest_path.read_text())
+    for key in whole:
+        if type(whole[key]) is type(value) or (key, value) in (("commit", "x"), ("commit", None), ("figure", "x")):
+            continue
+        store.manifest_path.write_bytes(_sealed({**whole, key: value}))
+        if key != "digest":
+            with pytest.raises(AftereffectError, match=r"manifest.json' is (damaged|not)") as error:
+                Results(store.directory)
+            assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_spec_in_the_manifest_that_is_none_is_refused(store: Store) -> None:
+    whole = json.loads(store.manifest_path.read_text())
+    store.manifest_path.write_bytes(_sealed({**whole, "spec": {**whole["spec"], "horizon": -1}}))
+    with pytest.raises(AftereffectError, match="horizon"):
+        Results(store.directory)
+
+
+def _mutated_manifests(store: Store, count: int) -> None:
+    whole = store.manifest_path.read_bytes()
+    chance = random.Random(3)
+    for _ in range(count):
+        damaged = bytearray(whole)
+        for _ in range(chance.randint(1, 3)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        try:
+            same = json.loads(damaged) == json.loads(whole)
+        except ValueError:
+            same = False
+        store.manifest_path.write_bytes(damaged)
+        if not same:
+            with pytest.raises(AftereffectError, match=r"manifest.json"):
+                Results(store.directory)
+
+
+def test_mutated_manifests_are_refused(store: Store) -> None:
+    _mutated_manifests(store, 300)
+
+
+@pytest.mark.soak
+def test_many_mutated_manifests_are_refused(store: Store) -> None:
+    _mutated_manifests(store, 20_000)
+
+
+def _mutated_shards(store: Store, wanted: Spec, count: int) -> None:
+    before, undisturbed = shard_names(store), rows(store)
+    chance = random.Random(4)
+    for _ in range(count):
+        path = store.shards / chance.choice(before)
+        damaged = bytearray(path.read_bytes())
+        damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+        path.write_bytes(damaged[: chance.choice((len(damaged), len(damaged), chance.randrange(len(damaged))))])
+        assert not Results(store.directory).complete
         run_spec(wanted, store.directory)
-    assert len(str(error.value).splitlines()) == 1
-    run_spec(wanted, store.directory, fresh=True)
-    assert Results(store.directory).complete
+        assert shard_names(store) == before
+    assert rows(store).equals(undisturbed)
+
+
+def test_mutated_shards_are_computed_again(store: Store, wanted: Spec) -> None:
+    _mutated_shards(store, wanted, 15)
+
+
+@pytest.mark.soak
+def test_many_mutated_shards_are_computed_again(store: Store, wanted: Spec) -> None:
+    _mutated_shards(store, wanted, 1000)
 
 
 # Directories.
@@ -300,7 +628,7 @@ def test_a_disk_that_stops_taking_files_loses_nothing_finished(
             run_spec(wanted, out, executor=Threads(2))
     assert len(str(error.value).splitlines()) == 1
     kept = shard_names(Store(out))
-    assert len(kept) == 3  # the first file was the manifest
+    assert len(kept) == (3 if call == "fsync" else 4)  # the first file was the manifest, which is linked, not renamed
     assert set(kept) <= set(shard_names(undisturbed))
     assert not list(out.rglob(".part-*"))
     assert shard_names(run_spec(wanted, out)) == shard_names(undisturbed)

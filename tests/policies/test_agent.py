@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
+from aftereffect.errors import AftereffectWarning
 from tests.simulation.cases import IDS, POLICIES
 
 NAN = float("nan")
@@ -402,3 +404,23 @@ def test_an_agent_shows_where_it_is() -> None:
     assert repr(agent) == "Agent(d-ucb, 2 arms, 0 rounds told, waits for ask)"
     agent.ask()
     assert "waits for tell" in repr(agent)
+
+
+@pytest.mark.parametrize(
+    "policy", [ae.ActionUCB(), ae.OneArmUCB(), ae.CUCB(), ae.HistoryUCB(memory=0.4), ae.KLUCB(memory=0.4)]
+)
+def test_a_horizon_beyond_all_measure_gives_a_bounded_grid(policy: ae.Policy) -> None:
+    setting = ae.Setting(2, 10**18)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AftereffectWarning)
+        grid = policy.grid(setting)
+    assert grid is not None
+    assert grid.levels <= 10_000
+
+
+def test_a_bounded_grid_is_said() -> None:
+    with pytest.warns(
+        AftereffectWarning, match=r"action-ucb: a horizon of 1,000,.* asks for 288,.* levels; taking 10,000"
+    ):
+        agent = ae.ActionUCB().start(2, 10**18)
+    assert agent.ask().sum() == pytest.approx(1.0)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
+import signal
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -238,13 +242,156 @@ def _rewritten(path: Path, change) -> None:
         lambda a: a.update(rounds="many"),
         lambda a: a.update(rounds=-1),
         lambda a: a.update(asked=[1.0]),
+        lambda a: a.update(asked=["nan"] * 3),
+        lambda a: a.update(asked=[0.5, 0.5, 0.5]),
+        lambda a: a.update(asked=[1.5, -0.5, 0.0]),
+        lambda a: a.update(asked=["inf", 0.0, 0.0]),
+        lambda a: a.update(asked=[1, 0, True]),
+        lambda a: a.update(asked={"a": 1}),
+        lambda a: a.update(asked=[10**400, 0, 0]),
+        lambda a: a.update(rounds=True),
+        lambda a: a.update(rounds=1.5),
+        lambda a: a.update(rounds=10**30),
+        lambda a: a.update(horizon=10**400),
+        lambda a: a.update(horizon=-1),
+        lambda a: a.update(arms=10**400),
+        lambda a: a.update(floors=["nan"] * 3),
+        lambda a: a.update(caps=[10**400] * 3),
+        lambda a: a.update(names=["a", "a", "b"]),
+        lambda a: a.update(state=[]),
+        lambda a: a["state"].update(clock=[0.5] * 8),
+        lambda a: a["state"].update(clock=[True] * 8),
+        lambda a: a["state"].update(clock=[-1] * 8),
+        lambda a: a["state"].update(clock=[10**30] * 8),
+        lambda a: a["state"].update(clock=None),
+        lambda a: a["state"].update({"inner.rng": [0] * 4}),
+        lambda a: a["state"].update({"inner.rng": [-1] * 4}),
+        lambda a: a["state"].update({"inner.levels": [-1] * 3}),
+        lambda a: a["state"].update({"inner.levels": [10**6] * 3}),
+        lambda a: a["state"].update({"inner.bounds": [0] * 6}),
+        lambda a: a["state"].update(held=["nan"] * 6),
+        lambda a: a["state"].update(held=[0.9] * 6),
+        lambda a: a["state"].update(held=["1_0"] * 6),
+        lambda a: a["state"].update(held=[None] * 6),
     ],
-    ids=range(16),
+    ids=range(47),
 )
 def test_a_file_made_up_with_a_fitting_checksum_is_refused(saved: Path, change) -> None:
     _rewritten(saved, change)
     with pytest.raises(ae.AftereffectError):
         ae.load_agent(saved)
+
+
+def test_thompsons_tally_of_nans_is_refused_and_not_asked_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "agent.json"
+    agent = ae.Thompson().start(2, seed=1)
+    agent.save(path)
+    for value in ("nan", "inf", -3.0):
+        _rewritten(path, lambda a, value=value: a["state"].update(tally=[value, 0, 0, 0, 0, 0]))
+        with pytest.raises(ae.CorruptFile, match=r"agent.json' does not hold an agent's state: tally cannot be"):
+            ae.load_agent(path)
+
+
+def test_a_file_keeps_its_mode_and_a_symlink_stays_one(saved: Path) -> None:
+    link = saved.with_name("link.json")
+    link.symlink_to(saved)
+    saved.chmod(0o640)
+    agent = ae.load_agent(link)
+    agent.tell(None)
+    agent.save(link)
+    assert link.is_symlink()
+    assert saved.stat().st_mode & 0o777 == 0o640
+    assert ae.load_agent(saved).rounds == 26
+
+
+KILLED = """
+import os, signal, sys
+import aftereffect as ae
+agent = ae.RoundRobin().start(2)
+agent.save(sys.argv[1])
+os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+agent.save(sys.argv[1])
+"""
+
+
+def test_what_a_killed_save_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "agent.json"
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 2
+    ae.load_agent(path).save(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["agent.json"]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+def test_what_is_no_file_or_too_large_is_refused_at_once(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "agent.json"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with path.open("wb") as file:
+            file.truncate(1 << 40)
+    with pytest.raises(ae.AftereffectError, match=r"agent.json': it (is no regular file|has more than)"):
+        ae.load_agent(path)
+
+
+# States made up with a fitting checksum.
+
+ODD_FLOATS = ("nan", "inf", "-inf", -1.0, 0.0, 1e308, -1e308, 5e-324)
+ODD_INTS = (-1, 0, 1, 7, 10**6, 2**62, -(2**63))
+
+
+def _made_up(path: Path, chance: random.Random) -> bool:
+    """Put something odd into a few places of a saved state; True if it is loaded all the same and then behaves."""
+    document = json.loads(path.read_text())
+    state = document["agent"]["state"]
+    for _ in range(chance.randint(1, 3)):
+        name = chance.choice([n for n in state if state[n]])
+        odd = ODD_FLOATS if any(isinstance(v, float | str) for v in state[name]) else ODD_INTS
+        state[name][chance.randrange(len(state[name]))] = chance.choice(odd)
+    document["sha256"] = hashlib.sha256(json.dumps(document["agent"]).encode()).hexdigest()
+    other = path.with_name("made-up.json")
+    other.write_text(json.dumps(document))
+    try:
+        agent = ae.load_agent(other)
+    except ae.AftereffectError:
+        return False
+    for _ in range(3):
+        shares = agent.ask()
+        assert np.all((shares >= 0) & (shares <= 1)), name
+        assert abs(shares.sum() - 1) < 1e-6
+        agent.tell(np.where(shares > 0, 0.5, NAN) if agent.setting.feedback != "one" else None)
+    return True
+
+
+TRUSTED = ("curve-thompson", "fair-thompson")  # their codes are places too; named state will make those checkable
+
+
+def _make_up(policy: ae.Policy, path: Path, times: int) -> None:
+    agent = policy.start(3, 200, seed=5, feedback="split")
+    random_ = np.random.default_rng(1)
+    for _ in range(40):
+        agent.tell(_rewards(agent.ask(), "split", random_))
+    agent.save(path)
+    chance = random.Random(policy.key)
+    outcomes = [_made_up(path, chance) for _ in range(times)]
+    assert not all(outcomes)
+
+
+PLAIN = [p for p in POLICIES if p.name not in (*TRUSTED, "fixed", "round-robin")]
+
+
+@pytest.mark.parametrize("policy", PLAIN, ids=lambda p: p.key)
+def test_a_made_up_state_is_refused_or_harmless(policy: ae.Policy, unsynced: Path) -> None:
+    _make_up(policy, unsynced, 20)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("policy", PLAIN, ids=lambda p: p.key)
+def test_many_made_up_states_are_refused_or_harmless(policy: ae.Policy, unsynced: Path) -> None:
+    _make_up(policy, unsynced, 5000)
 
 
 def test_a_failed_write_leaves_the_old_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 import tomllib
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,8 @@ import pytest
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.run import Results, run_spec
 from aftereffect.experiments.spec import parse_spec
+from aftereffect.experiments.store import _sealed
+from aftereffect.report.frontier import read_frontier
 from aftereffect.report.page import as_toml, write_page
 from aftereffect.report.page_data import contrast, embedded_json, on_dark
 from aftereffect.report.style import _LOOKS
@@ -151,7 +154,7 @@ def test_special_characters_stay_text(page):
     text = page.read_text(encoding="utf-8")
     assert text.count("</script>") == 2
     assert "<b>" not in text
-    assert "&lt;b&gt;&quot;old&quot; sins&lt;/b&gt;" in text
+    assert "&lt;b&gt;&#34;old&#34; sins&lt;/b&gt;" in text
     assert "UCB1 &lt;loses&gt; to round-robin &amp; says so." in text
     assert data_of(page)["experiments"][0]["title"] == NASTY
 
@@ -168,7 +171,7 @@ def test_the_summary_counts_and_the_verdicts_say_a_word(page):
 
 def test_provenance_regenerates_the_experiment(page, results):
     text = page.read_text(encoding="utf-8")
-    assert "aftereffect run small.toml --out &#x27;a &lt;b&gt; &amp; c&#x27;" in text
+    assert "aftereffect run small.toml --out &#39;a &lt;b&gt; &amp; c&#39;" in text
     assert results.manifest["hash"] in text
     assert parse_spec(tomllib.loads(as_toml(results.manifest["spec"]))) == results.spec
 
@@ -439,3 +442,136 @@ def test_it_fits_its_window_and_tick_labels_keep_apart(reader, width, kind):
         assert all(a[1] < b[0] for a, b in pairwise(chart))
     for chart in reader.evaluate(boxes.format(".y-tick")):
         assert all(b[3] <= a[2] + 1 for a, b in pairwise(chart))
+
+
+# Hostile files.
+
+MARKUP = (
+    "<script>window.hacked=1</script>",
+    '"><img src=x onerror="window.hacked=1">',
+    "</script><script>window.hacked=1</script>",
+    "<!--<script>window.hacked=1",
+    "' onmouseover='window.hacked=1' x='",
+    "</title></style></textarea><svg onload=window.hacked=1>",
+    "{{ 7 * 7 }}{% raw %}&amp;",
+    "javascript:window.hacked=1",
+)
+
+
+def _everywhere(value: Any, markup: str) -> Any:
+    """The same with markup in every text, and beside every number one that is no number at all."""
+    if isinstance(value, dict):
+        return {f"{key}{markup}" if key in VERSIONS else key: _everywhere(v, markup) for key, v in value.items()}
+    if isinstance(value, list):
+        return [_everywhere(v, markup) for v in value]
+    return value + markup if isinstance(value, str) else value
+
+
+VERSIONS = ("numpy", "numba", "polars", "python", "aftereffect")
+TRUSTED = (
+    "format",
+    "version",
+    "code",
+    "digest",
+    "name",
+    "figure",
+    "spec",
+)  # what a page could not be made from otherwise
+
+
+def _hostile(results: Results, directory: Path, markup: str) -> Path:
+    """A copy of an experiment whose manifest, with a fitting digest, holds markup wherever a page could still be made."""
+    shutil.copytree(results.store.directory, directory)
+    manifest = json.loads((directory / "manifest.json").read_text())
+    hostile = {k: v if k in TRUSTED else _everywhere(v, markup) for k, v in manifest.items() if k != "digest"}
+    hostile["spec"] = {**manifest["spec"], "title": markup, "caption": f"x{markup}"}
+    (directory / "manifest.json").write_bytes(_sealed(hostile))
+    return directory
+
+
+FRONTIER = {
+    "problem": "lending",
+    "meaning": "what it means",
+    "levels": 20,
+    "arms": ["first", "second"],
+    "unconstrained": 0.5,
+    "frontier": [
+        {"tolerance": t, "utility": 0.4 + t, "price": 0.1 - t, "allocation": [0.5, 0.5], "measures": [0.1, 0.2]}
+        for t in (0.0, 0.1)
+    ],
+    "relaxation": [{"tolerance": 0.0, "value": 0.5, "gap": 0.1, "multipliers": [0.1, -0.1]}],
+}
+
+
+@pytest.mark.filterwarnings("ignore:constrained_layout not applied")  # long names leave a figure little room
+@pytest.mark.parametrize("markup", MARKUP, ids=range(len(MARKUP)))
+def test_no_markup_in_any_file_does_anything(markup, results, chromium, tmp_path):
+    directory = _hostile(results, tmp_path / "hostile", markup)
+    (directory / "frontier.json").write_text(json.dumps(_everywhere(FRONTIER, markup)))
+    frontier = read_frontier(directory)
+    assert frontier is not None
+    verdicts = [{**_everywhere(v, markup), "verdict": v["verdict"]} for v in VERDICTS]
+    page = write_page(tmp_path / "report.html", [Results(directory)], verdicts, [frontier])
+    chromium.complaints.clear()
+    chromium.requests.clear()
+    chromium.open(page)
+    assert chromium.evaluate("window.hacked === undefined") is True
+    assert chromium.complaints == []
+    assert [r for r in chromium.requests if not r.startswith(("blob:", "data:"))] == [page.resolve().as_uri()]
+    assert chromium.evaluate("document.querySelectorAll('script').length") == 2
+    shown = chromium.evaluate("document.body.textContent")
+    for text in (markup, f"lending{markup}", f"what it means{markup}", f"first{markup}", f"Nothing is known.{markup}"):
+        assert text in shown
+    assert f"numpy{markup}" in shown
+    assert f"small.toml --out 'a <b> & c'{markup}" in shown
+
+
+def test_no_script_runs_but_the_pages_own(page, chromium, tmp_path):
+    """Even if something escaped the escaping."""
+    broken = tmp_path / "broken.html"
+    text = page.read_text(encoding="utf-8")
+    for markup in (MARKUP[0], MARKUP[1]):
+        assert "</main>" in text
+        broken.write_text(text.replace("</main>", f"{markup}</main>"), encoding="utf-8")
+        chromium.complaints.clear()
+        chromium.open(broken)
+        assert chromium.evaluate("window.hacked === undefined") is True
+        assert any("Content Security Policy" in complaint for complaint in chromium.complaints)
+        assert chromium.count("#experiment-small .regret .series") == 6  # the page's own did
+    chromium.complaints.clear()
+
+
+@pytest.mark.parametrize("key", list(FRONTIER))
+@pytest.mark.parametrize("value", [None, "<b>", [], {}, [None], 10**400, [["x"]], float("nan")], ids=str)
+def test_a_frontier_that_is_none_is_refused(key, value, tmp_path):
+    if type(value) is type(FRONTIER[key]) and value:
+        pytest.skip("that would be one")
+    (tmp_path / "frontier.json").write_text(json.dumps({**FRONTIER, key: value}))
+    if (key, value) == ("relaxation", []):
+        assert read_frontier(tmp_path) is not None
+        return
+    with pytest.raises(AftereffectError, match=r"frontier.json' does not hold a frontier") as error:
+        read_frontier(tmp_path)
+    assert len(str(error.value).splitlines()) == 1
+    (tmp_path / "frontier.json").write_text(json.dumps({k: v for k, v in FRONTIER.items() if k != key}))
+    with pytest.raises(AftereffectError, match="does not hold a frontier"):
+        read_frontier(tmp_path)
+
+
+def test_frontiers_with_points_of_other_lengths_or_no_file_are_refused(tmp_path):
+    (tmp_path / "frontier.json").write_text(json.dumps({**FRONTIER, "arms": ["only one"]}))
+    with pytest.raises(AftereffectError, match="1 shares and measures"):
+        read_frontier(tmp_path)
+    (tmp_path / "frontier.json").unlink()
+    (tmp_path / "frontier.json").symlink_to("/dev/zero")
+    with pytest.raises(AftereffectError, match="no regular file"):
+        read_frontier(tmp_path)
+
+
+def test_a_figure_in_the_manifest_names_no_file_elsewhere(results, tmp_path):
+    directory = tmp_path / "copy"
+    shutil.copytree(results.store.directory, directory)
+    manifest = json.loads((directory / "manifest.json").read_text())
+    (directory / "manifest.json").write_bytes(_sealed({**manifest, "figure": "../elsewhere"}))
+    with pytest.raises(AftereffectError, match="figure"):
+        Results(directory)

@@ -158,7 +158,7 @@ class Halves(ae.Policy):
 
 
 def _cached_files() -> set[Path]:
-    directory = cache_directory()
+    directory, _ = cache_directory()
     return set() if directory is None else {p for p in directory.rglob("*") if p.is_file()}
 
 

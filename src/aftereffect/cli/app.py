@@ -26,8 +26,8 @@ def execute(arguments: list[str]) -> int:
         code = command.main(args=arguments, prog_name="aftereffect", standalone_mode=False)
     except CLICK_ERROR as error:
         raise as_mistake(error) from error
-    except typer.Abort as error:  # what some versions of typer make of Ctrl-C
-        raise KeyboardInterrupt from error
+    except typer.Abort as error:  # what some versions of typer make of Ctrl-C, and of the end of a file
+        raise (error.__cause__ if isinstance(error.__cause__, EOFError) else KeyboardInterrupt) from error
     return code if isinstance(code, int) else 0
 
 
@@ -97,13 +97,12 @@ def simulate(
     (in quotes, because of the shell).
     """
     from aftereffect.cli.files import write_results
-    from aftereffect.cli.messages import remarks
     from aftereffect.cli.outcome import document, show_json, show_table, tidy
     from aftereffect.cli.progress import progress_bar
     from aftereffect.cli.request import read_request
 
     request = read_request(problem, policy, horizon, runs, instances, seed, threads, checkpoints, out)
-    with remarks(), progress_bar(request.rounds) as report:
+    with progress_bar(request.rounds) as report:
         comparison = request.run(report)
     results = document(request, comparison)
     if json:
@@ -144,14 +143,12 @@ def run(
 ) -> None:
     """Run an experiment of your own, described in a TOML file; running again goes on where it stopped."""
     from aftereffect.cli.experiments import check_spec, run_file
-    from aftereffect.cli.messages import remarks
 
     count = _threads(threads)
-    with remarks():
-        if check:
-            check_spec(spec, count)
-        else:
-            run_file(spec, out, scheduler, count, shard, fresh, quiet, band)
+    if check:
+        check_spec(spec, count)
+    else:
+        run_file(spec, out, scheduler, count, shard, fresh, quiet, band)
 
 
 @app.command()
@@ -167,10 +164,8 @@ def reproduce(
 ) -> None:
     """Regenerate the paper's figures and say, claim by claim, what holds."""
     from aftereffect.cli.experiments import reproduce_figures
-    from aftereffect.cli.messages import remarks
 
-    with remarks():
-        reproduce_figures(figure or [], scale, out, scheduler, _threads(threads), fresh, quiet, band)
+    reproduce_figures(figure or [], scale, out, scheduler, _threads(threads), fresh, quiet, band)
 
 
 @app.command()
@@ -208,10 +203,8 @@ def arena(
 ) -> None:
     """Run every policy on a fixed set of cells and rank them against the paper's; running again goes on where it stopped."""
     from aftereffect.cli.arena import run_the_arena
-    from aftereffect.cli.messages import remarks
 
-    with remarks():
-        run_the_arena(quick, stress, weekly, policy or [], seed, out, _threads(threads), docs, fresh, quiet, json)
+    run_the_arena(quick, stress, weekly, policy or [], seed, out, _threads(threads), docs, fresh, quiet, json)
 
 
 @app.command()

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from aftereffect.cli.console import show
 from aftereffect.cli.experiments import executor_for, resumable
-from aftereffect.cli.files import check_target
+from aftereffect.cli.files import check_target, write_target
 from aftereffect.cli.messages import say
 from aftereffect.cli.outcome import show_json
 from aftereffect.cli.progress import sweep_bars
@@ -26,7 +26,7 @@ from aftereffect.experiments.executors import Executor
 from aftereffect.experiments.gains import Gains, score_weekly
 from aftereffect.experiments.scores import Board, score
 from aftereffect.experiments.spec import LARGEST
-from aftereffect.experiments.store import Say, Store, commit_of_checkout, written_command
+from aftereffect.experiments.store import Say, Store, commit_of_checkout, require_ours, written_command
 from aftereffect.experiments.weekly import Weekly, play_weekly, set_up_weekly
 from aftereffect.report import weekly_page
 from aftereffect.report.leaderboard import SMOKE, Sheet, document, in_cells, overall, page, remarks, under_stress
@@ -52,6 +52,7 @@ def run_the_arena(
     name = f"arena{'-weekly' * weekly}{'-stress' * stress}{'-quick' * quick}"
     directory = Path(out) if out is not None else Path("out") / name
     entrants, number = list(read_policies(policies).values()), read_number("--seed", seed, 0, LARGEST)
+    require_ours(directory)
     options: Options = {
         "executor": executor_for(None, threads),
         "fresh": fresh,
@@ -91,7 +92,7 @@ def _ranking(arena: Arena, directory: Path, target: Path | None, quiet: bool, op
         speed = speeds(arena)
     board = score(arena, rows, speed)
     kept = _keep(directory, runs=rows.with_columns(rounds_per_second=_column(rows, speed)), leaderboard=board.frame())
-    kept += _write_page(directory, target, lambda commit: page(board, options["command"], commit))
+    kept += _write_page(target, lambda commit: page(board, options["command"], commit))
     return Shown(lambda: document(board), lambda: _shown(board, kept))
 
 
@@ -101,14 +102,14 @@ def _weekly(arena: Weekly, directory: Path, target: Path | None, quiet: bool, op
         rows = play_weekly(arena, directory, progress=progress, **options)
     gains = score_weekly(arena, rows)
     kept = _keep(directory, runs=rows, leaderboard=gains.frame())
-    kept += _write_page(directory, target, lambda commit: weekly_page.page(gains, options["command"], commit))
+    kept += _write_page(target, lambda commit: weekly_page.page(gains, options["command"], commit))
     return Shown(lambda: weekly_page.document(gains), lambda: _shown_weekly(gains, kept))
 
 
-def _write_page(directory: Path, target: Path | None, text: Callable[[str | None], str]) -> list[Path]:
+def _write_page(target: Path | None, text: Callable[[str | None], str]) -> list[Path]:
     if target is None:
         return []
-    Store(directory).write(target, text(commit_of_checkout()).encode())
+    write_target(target, text(commit_of_checkout()).encode())
     return [target]
 
 

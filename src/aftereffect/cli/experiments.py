@@ -16,7 +16,7 @@ from aftereffect.experiments.paper import experiments_of, figure_names, load_exp
 from aftereffect.experiments.plan import Plan
 from aftereffect.experiments.run import Results, run_spec
 from aftereffect.experiments.spec import load_spec
-from aftereffect.experiments.store import written_command
+from aftereffect.experiments.store import require_ours, written_command
 from aftereffect.report.plot import BANDS
 
 
@@ -131,6 +131,7 @@ def reproduce_figures(
     _check_band(band)
     directory = Path(out) if out is not None else Path("out") / f"reproduction-{scale}"
     names = figure_names(figures)
+    require_ours(directory)
     work: dict[str, int] = {}
     for experiment in (e for name in names for e in experiments_of(name, scale)):
         for label, rounds in _work(Plan(experiment.spec)).items():
@@ -155,7 +156,10 @@ def report_directory(out: str, band: str) -> None:
     directory = Path(out)
     if _only_a_frontier(directory):
         return
-    _show(directory, load_experiments(directory), band, judge=True)
+    results = load_experiments(directory)
+    for remark in (remark for r in results for remark in r.remarks):
+        say(remark)
+    _show(directory, results, band, judge=True)
 
 
 def _only_a_frontier(directory: Path) -> bool:
@@ -163,7 +167,10 @@ def _only_a_frontier(directory: Path) -> bool:
     from aftereffect.report.frontier import read_frontier
     from aftereffect.report.page import write_page
 
-    if any(directory.rglob("manifest.json")) or (document := read_frontier(directory)) is None:
+    if any(directory.glob("manifest.json")) or any(directory.glob("*/manifest.json")):
+        return False
+    document = read_frontier(directory)
+    if document is None:
         return False
     print(f"page:    {write_page(directory / 'report.html', [], frontiers=[document])}")
     return True
@@ -183,7 +190,7 @@ def _show(directory: Path, results: list[Results], band: str, judge: bool) -> No
 
     for r in results:
         if not r.complete:
-            say(f"{r.spec.name} is not complete: {len(r.store.finished())} of {r.manifest['shards']} shards are there")
+            say(f"{r.spec.name} is not complete: {r.shards} of {r.store.plan.shard_count} shards are there")
     whole = [r for r in results if r.complete]
     if not whole:
         raise AftereffectError(f"{str(directory)!r} holds no complete experiment yet; run the missing pieces first")

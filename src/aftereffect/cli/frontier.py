@@ -11,8 +11,9 @@ from rich.text import Text
 
 from aftereffect.cli.console import show
 from aftereffect.cli.request import read_number
+from aftereffect.experiments.store import require_ours
 from aftereffect.model.catalog import family_from
-from aftereffect.report.frontier import Document, chosen_rows, frontier_document, write_frontier
+from aftereffect.report.frontier import Document, chosen_rows, frontier_document, read_frontier, write_frontier
 from aftereffect.report.page import write_page
 from aftereffect.theory.fair import LEVELS
 
@@ -21,6 +22,8 @@ def show_frontier(problem: str, out: str | None, levels: str | None, as_json: bo
     """`aftereffect frontier`."""
     family, seed = family_from(problem)
     count = max(LEVELS, family.arms) if levels is None else read_number("--levels", levels, family.arms, 2000)
+    if out is not None and read_frontier(Path(out)) is None:
+        require_ours(Path(out))
     document = frontier_document(problem, family.draw(0 if seed is None else seed), count)
     files: list[Path] = []
     if out is not None:

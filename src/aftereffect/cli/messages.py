@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from aftereffect.errors import AftereffectWarning
 
 
 def say(message: str) -> None:
-    """One line on standard error, whatever the message quotes."""
-    print("aftereffect:", " ".join(message.split()), file=sys.stderr)
+    """One line on standard error, whatever the message quotes; where nobody listens, nothing."""
+    line = " ".join(message.split()).encode("utf-8", "backslashreplace").decode()
+    with suppress(OSError, ValueError):
+        print("aftereffect:", line, file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -21,6 +23,8 @@ def remarks() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", AftereffectWarning)
-        yield
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
-        say(f"warning: {message}")
+        try:
+            yield
+        finally:
+            for message in dict.fromkeys(str(warning.message) for warning in caught):
+                say(f"warning: {message}")

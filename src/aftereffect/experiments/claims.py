@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from aftereffect.errors import AftereffectError
 from aftereffect.experiments.judges import (
     BY_MEMORY,
     LEVEL,
@@ -47,10 +46,7 @@ def judge_all(experiments: Experiments) -> list[dict[str, Any]]:
     verdicts = []
     for claim in CLAIMS:
         if all(name in experiments and experiments[name].complete for name in claim.figures):
-            try:
-                found = claim.judge(experiments)
-            except AftereffectError:
-                continue  # an experiment of the user's own that bears a figure's name but not its policies
+            found = claim.judge(experiments)
             explanation = " ".join(filter(None, [found.explanation, claim.why if found.verdict != "holds" else ""]))
             head = {"id": claim.id, "figures": list(claim.figures), "sentence": claim.sentence, "level": LEVEL}
             bounds = {k: v if math.isfinite(v) else None for k, v in (("low", found.low), ("high", found.high))}

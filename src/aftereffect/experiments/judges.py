@@ -285,7 +285,7 @@ def search_picks(policy: str, parameter: str, value: float) -> Callable[[Experim
         for search in r.tuning():
             if not str(search["policy"]).startswith(policy):
                 continue
-            candidates = [str(c) for c in search["candidates"]]  # type: ignore[attr-defined]
+            candidates = [str(c) for c in search["candidates"]]
             runs = {
                 c: frame.filter((polars.col("problem") == search["problem"]) & (polars.col("policy") == c))[
                     "regret"

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from aftereffect._files import write_output
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.experiments.claims import judge_all
 from aftereffect.experiments.executors import Executor
@@ -87,6 +88,7 @@ def reproduce(
             progress=progress,
             say=say,
             fresh=fresh,
+            figure=experiment.figure,
         )
     results = load_experiments(out)
     write_verdicts(out, results)
@@ -101,11 +103,11 @@ def load_experiments(directory: Path) -> list[Results]:
     if not found:
         raise AftereffectError(f"{str(directory)!r} holds no experiment (no manifest.json in it or one level below)")
     order = {name: i for i, name in enumerate((*FIGURES, *EXTRA))}
-    return sorted(found, key=lambda r: (order.get(r.spec.name.split("-")[0], len(order)), r.spec.horizon, r.spec.name))
+    return sorted(found, key=lambda r: (order.get(r.figure or "", len(order)), r.spec.horizon, r.spec.name))
 
 
 def write_verdicts(directory: Path, results: list[Results]) -> list[dict[str, Any]]:
-    """Judge the claims that these experiments bear on; keep the verdicts beside them."""
-    verdicts = judge_all({r.spec.name: r for r in results})
-    (directory / "verdicts.json").write_text(json.dumps(verdicts, indent=2))
+    """Judge the claims that the paper's experiments among these bear on; keep the verdicts beside them."""
+    verdicts = judge_all({r.spec.name: r for r in results if r.figure is not None})
+    write_output(directory / "verdicts.json", json.dumps(verdicts, indent=2).encode())
     return verdicts

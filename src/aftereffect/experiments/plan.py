@@ -6,14 +6,16 @@ import hashlib
 import io
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 import polars
 
+from aftereffect._compile import source_hash
 from aftereffect._random import generator
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.spec import Spec, expand_policies, expand_problems
@@ -30,46 +32,78 @@ TUNING_STREAM = 1 << 20  # keeps the seeds of tuning instances apart from every 
 
 
 @dataclass(frozen=True)
-class Shard:
-    """A block of one policy's runs on one problem; runs are numbered instance by instance."""
+class Block:
+    """A rectangle of instances and runs: the same work also in a spec that has more of either."""
 
-    purpose: str  # "main" or "tuning"
-    problem: int
-    policy: int
-    candidate: int  # which candidate of a tuning, 0 in the main part
-    start: int
-    stop: int
+    instances: tuple[int, int]  # first, and one past the last
+    runs: tuple[int, int]
 
     @property
-    def name(self) -> str:
-        """The shard's name, without what depends on its content."""
-        return f"{self.purpose}-p{self.problem:03d}-q{self.policy:03d}-c{self.candidate:03d}-r{self.start:07d}"
+    def count(self) -> int:
+        """How many runs that is in all."""
+        return (self.instances[1] - self.instances[0]) * (self.runs[1] - self.runs[0])
 
 
 @dataclass(frozen=True)
 class Task:
     """All that computing a shard needs, as plain data that can be sent to another machine."""
 
-    shard: Shard
+    purpose: str  # "main" or "tuning"
     problem: str
     policy: str
     label: str
     horizon: int
     rounds: tuple[int, ...]
-    runs: int
     seed: int
+    block: Block
+    code: str
 
     @property
     def work(self) -> int:
         """Rounds to simulate."""
-        return (self.shard.stop - self.shard.start) * self.horizon
+        return self.block.count * self.horizon
+
+    @cached_property
+    def identity(self) -> str:
+        """Hash of all that the shard's content depends on; neither the spec nor a place in it is part of that."""
+        work = {
+            "problem": self.problem,
+            "policy": self.label,
+            "parameters": self.policy,
+            "seed": self.seed,
+            "instances": self.block.instances,
+            "runs": self.block.runs,
+            "horizon": self.horizon,
+            "checkpoints": _digest_of_rounds(self.rounds),
+            "code": self.code,
+        }
+        return hashlib.sha256(json.dumps(work, sort_keys=True).encode()).hexdigest()[:24]
+
+    @property
+    def name(self) -> str:
+        """The shard's name, without what depends on its content."""
+        return f"{self.purpose}-{self.identity}"
+
+
+@lru_cache(maxsize=16)
+def _digest_of_rounds(rounds: tuple[int, ...]) -> str:
+    return hashlib.sha256(json.dumps(rounds).encode()).hexdigest()
+
+
+Chosen = Mapping[tuple[int, int], str]
+"""The notation that tuning settled on, by the places of problem and policy."""
 
 
 class Plan:
-    """A spec's problems and policies, and the tasks they come to."""
+    """A spec's problems and policies, and the tasks they come to.
 
-    def __init__(self, spec: Spec) -> None:
+    `code` names the version of the package that computes them, by default this one. What was computed before need not be
+    checked for whether it could start.
+    """
+
+    def __init__(self, spec: Spec, code: str | None = None, check: bool = True) -> None:
         self.spec = spec
+        self.code = source_hash() if code is None else code
         self.problems = expand_problems(spec)
         self.policies = expand_policies(spec)
         self.labels = [f"{notation} (tuned)" if candidates else notation for notation, candidates in self.policies]
@@ -79,8 +113,9 @@ class Plan:
                 f"instances x {spec.runs:,} runs of horizon {spec.horizon:,} (and tuning) come to {self.shard_count:,} shards, "
                 f"more than {SHARDS:,}"
             )
-        for problem in self.problems:
-            self._check(problem)
+        if check:
+            for problem in self.problems:
+                self._check(problem)
 
     def _check(self, problem: str) -> None:
         """Start every policy on every problem once: what cannot run is said before anything does."""
@@ -110,12 +145,12 @@ class Plan:
         return self.spec.tuning.horizon or self.spec.horizon
 
     @property
-    def _tuning_blocks(self) -> range:
-        return _blocks(self.spec.tuning.instances * self.spec.tuning.runs, self._tuning_horizon, 1)
+    def _tuning_blocks(self) -> Blocks:
+        return Blocks(self.spec.tuning.instances, self.spec.tuning.runs, self._tuning_horizon, 1)
 
     @property
-    def _main_blocks(self) -> range:
-        return _blocks(self.spec.instances * self.spec.runs, self.spec.horizon, len(self.spec.rounds))
+    def _main_blocks(self) -> Blocks:
+        return Blocks(self.spec.instances, self.spec.runs, self.spec.horizon, len(self.spec.rounds))
 
     @property
     def _candidates(self) -> int:
@@ -123,27 +158,42 @@ class Plan:
 
     def tuning_tasks(self) -> list[Task]:
         """Every candidate on the tuning instances."""
-        tuning, horizon, seed = self.spec.tuning, self._tuning_horizon, self.tuning_seed
-        tasks = []
-        for p, problem in enumerate(self.problems):
-            for q, (_, candidates) in enumerate(self.policies):
-                for c, candidate in enumerate(candidates):
-                    for start, stop in _spans(self._tuning_blocks):
-                        shard = Shard("tuning", p, q, c, start, stop)
-                        tasks.append(Task(shard, problem, candidate, candidate, horizon, (horizon,), tuning.runs, seed))
-        return tasks
+        horizon, seed = self._tuning_horizon, self.tuning_seed
+        return [
+            Task("tuning", problem, candidate, candidate, horizon, (horizon,), seed, block, self.code)
+            for problem in self.problems
+            for _, candidates in self.policies
+            for candidate in candidates
+            for block in self._tuning_blocks
+        ]
 
-    def main_tasks(self, chosen: dict[tuple[int, int], str]) -> list[Task]:
-        """The experiment itself; `chosen` holds the notation that tuning settled on, by problem and policy."""
-        spec, rounds, blocks = self.spec, tuple(self.spec.rounds), self._main_blocks
-        tasks = []
-        for p, problem in enumerate(self.problems):
-            for q, (notation, _) in enumerate(self.policies):
-                for start, stop in _spans(blocks):
-                    shard = Shard("main", p, q, 0, start, stop)
-                    name = chosen.get((p, q), notation)
-                    tasks.append(Task(shard, problem, name, self.labels[q], spec.horizon, rounds, spec.runs, spec.seed))
-        return tasks
+    def main_tasks(self, chosen: Chosen) -> list[Task]:
+        """The experiment itself; a tuned policy that nothing is chosen for yet stands there as it was written."""
+        return [
+            task
+            for p in range(len(self.problems))
+            for q, (notation, _) in enumerate(self.policies)
+            for task in self._tasks_of(p, q, chosen.get((p, q), notation))
+        ]
+
+    def _tasks_of(self, p: int, q: int, notation: str) -> Iterator[Task]:
+        spec, rounds = self.spec, tuple(self.spec.rounds)
+        for block in self._main_blocks:
+            yield Task(
+                "main", self.problems[p], notation, self.labels[q], spec.horizon, rounds, spec.seed, block, self.code
+            )
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of all shards that an experiment of this plan can have, whatever its tuning chooses."""
+        possible = (
+            task
+            for p in range(len(self.problems))
+            for q, (notation, candidates) in enumerate(self.policies)
+            for choice in candidates or [notation]
+            for task in self._tasks_of(p, q, choice)
+        )
+        return frozenset(task.name for task in (*self.tuning_tasks(), *possible))
 
     @property
     def shard_count(self) -> int:
@@ -185,14 +235,30 @@ def _check_start(policy: Policy, setting: Setting) -> None:
     policy.state(setting)
 
 
-def _blocks(total: int, horizon: int, kept: int) -> range:
-    """Where blocks of runs begin: at least two of them, none larger than a shard should be."""
-    size = max(1, min(math.ceil(total / 2), ROUNDS_PER_SHARD // horizon, ROWS_PER_SHARD // kept))
-    return range(0, total, size)
+@dataclass(frozen=True)
+class Blocks:
+    """Where work is cut: at least two blocks, none larger than a shard should be; whole instances where they fit."""
 
+    instances: int
+    runs: int
+    horizon: int
+    kept: int
 
-def _spans(blocks: range) -> Iterator[tuple[int, int]]:
-    return ((start, min(start + blocks.step, blocks.stop)) for start in blocks)
+    @property
+    def _shape(self) -> tuple[int, int]:
+        half = math.ceil(self.instances * self.runs / 2)
+        size = max(1, min(half, ROUNDS_PER_SHARD // self.horizon, ROWS_PER_SHARD // self.kept))
+        return (size // self.runs, self.runs) if size >= self.runs else (1, size)
+
+    def __len__(self) -> int:
+        high, wide = self._shape
+        return math.ceil(self.instances / high) * math.ceil(self.runs / wide)
+
+    def __iter__(self) -> Iterator[Block]:
+        high, wide = self._shape
+        for first in range(0, self.instances, high):
+            for run in range(0, self.runs, wide):
+                yield Block((first, min(first + high, self.instances)), (run, min(run + wide, self.runs)))
 
 
 @lru_cache(maxsize=512)
@@ -207,8 +273,7 @@ def compute(
     """A shard as the bytes of a Parquet file: one row per run and checkpoint. A function of the task alone."""
     policy, rounds = policy_from(task.policy), np.array(task.rounds)
     parts = []
-    for flat in range(task.shard.start, task.shard.stop):
-        number, run = divmod(flat, task.runs)
+    for number, run in product(range(*task.block.instances), range(*task.block.runs)):
         instance = _instance(task.problem, task.seed, number, task.rounds)
         done = run_once(instance.problem, policy, rounds, task.seed, number, run, False, progress, stopped)
         regret = instance.benchmark - done.utility

@@ -29,6 +29,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from aftereffect._files import read_regular
 from aftereffect.errors import AftereffectError
 from aftereffect.model.catalog import family_from
 from aftereffect.notation import parse
@@ -39,6 +40,10 @@ from aftereffect.simulation.simulate import checkpoint_rounds
 LARGEST = 2**63 - 1  # TOML's own range of whole numbers
 COMBINATIONS = 10_000  # that one entry's lists may come to
 DEEPEST = 10  # lists and tables in one another
+LARGEST_FILE = 1_000_000  # bytes
+PARTS = 100  # of a key: reading one takes the square of them in time and memory
+_PART = r"""(?:(?<![\w-])[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+_DOTTED = re.compile(rf"(?:{_PART}[ \t]*\.[ \t]*){{{PARTS},}}")
 
 Rounds = Annotated[int, Field(ge=1, le=10**12, strict=True)]
 Whole = Annotated[int, Field(ge=1, le=10**6, strict=True)]
@@ -142,10 +147,13 @@ class Spec(_Strict):
 def load_spec(path: str | Path) -> Spec:
     """Read a spec from a TOML file."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_regular(Path(path), LARGEST_FILE).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise AftereffectError(f"cannot read the spec {str(path)!r}: {reason}") from error
+    deep = _DOTTED.search(text)
+    if deep:
+        raise AftereffectError(f"{str(path)!r} is not a spec: the key {deep[0][:30]!r}.. has more than {PARTS} parts")
     try:
         content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also numbers of more digits than Python reads

@@ -1,7 +1,8 @@
-"""An experiment's directory: a manifest, and one Parquet file per shard whose name holds the hash of its content.
+"""An experiment's directory: a manifest, and one Parquet file per shard.
 
-Files are written at once or not at all (temporary file, flushed to disk, renamed). A file whose content does not fit its
-name was torn or edited; it is said, removed and computed again.
+A shard's name is the hash of its work and a digest of that and its content: torn, edited or put in another's place it does
+not fit. The manifest has a digest of its own. Files are written at once or not at all, and only those that bear this
+experiment's identity are ever removed.
 """
 
 from __future__ import annotations
@@ -13,21 +14,86 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import polars
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from aftereffect._compile import source_hash
-from aftereffect._files import PART, write_atomically
+from aftereffect._files import (
+    PART,
+    InUse,
+    claim_file,
+    make_folder,
+    read_regular,
+    refuse_symlink,
+    remove_leftovers,
+    shared_directory,
+    write_inside,
+)
 from aftereffect.errors import AftereffectError
-from aftereffect.experiments.plan import SCHEMA, Plan, Shard
+from aftereffect.experiments.plan import SCHEMA, Chosen, Plan, Task
+from aftereffect.experiments.searches import Search, chosen, searches
 from aftereffect.experiments.spec import Spec, parse_spec
 
-FORMAT, VERSION = "aftereffect-experiment", 1
+FORMAT, VERSION = "aftereffect-experiment", 2  # 1 knew shards by their place in the spec
+LARGEST_MANIFEST = 50_000_000  # bytes
+TUNING = "tuning.json"
 Say = Callable[[str], None]
+
+
+def require_ours(directory: Path) -> None:
+    """Refuse a directory for several experiments that holds things but none of ours, in it or one level below."""
+    try:
+        entries = [p for p in directory.iterdir() if not p.name.startswith(PART)] if directory.exists() else []
+        foreign = any(not p.is_dir() or any(p.iterdir()) for p in entries)
+    except OSError as error:
+        raise _cannot_write(directory, error) from error
+    manifests = (directory / "manifest.json", *directory.glob("*/manifest.json"))
+    if foreign and not any(_is_manifest(path) for path in manifests):
+        raise AftereffectError(f"{str(directory)!r} is not empty and holds no experiment; choose another --out")
+
+
+def _is_manifest(path: Path) -> bool:
+    try:
+        content = json.loads(read_regular(path, LARGEST_MANIFEST))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and content.get("format") == FORMAT
+
+
+class Machine(BaseModel):
+    """What an experiment ran on."""
+
+    model_config = ConfigDict(strict=True)
+
+    system: str
+    architecture: str
+    cores: int | None
+
+
+class Manifest(BaseModel):
+    """What a manifest must hold, so that nobody who reads it meets a surprise."""
+
+    model_config = ConfigDict(strict=True)
+
+    name: str
+    hash: str
+    code: str
+    seed: int
+    spec: dict[str, Any]
+    problems: list[str]
+    policies: list[str]
+    shards: int
+    figure: Annotated[str, Field(pattern=r"^[a-z0-9]+$")] | None  # names files
+    command: str
+    versions: dict[str, str | None]
+    commit: str | None
+    machine: Machine
+    digest: str
 
 
 class Store:
@@ -35,6 +101,7 @@ class Store:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self._plan: Plan | None = None
 
     @property
     def manifest_path(self) -> Path:
@@ -44,23 +111,48 @@ class Store:
     def shards(self) -> Path:
         return self.directory / "shards"
 
-    def open(self, plan: Plan, command: str, fresh: bool = False) -> None:
-        """Make the directory ready for a plan: new, or holding part of the very same one."""
-        try:
-            if fresh:
-                self._clear()
-            if self.manifest_path.exists():
-                self._check_same(plan)
-            elif not fresh and self._is_foreign():
-                raise AftereffectError(
-                    f"{str(self.directory)!r} is not empty and holds no experiment; choose another --out"
-                )
-            else:
+    @contextmanager
+    def opened(self, plan: Plan, command: str, fresh: bool = False, figure: str | None = None) -> Iterator[None]:
+        """Hold the directory for a plan: new, or with part of the very same one, which others may be computing too."""
+        with ExitStack() as held:
+            with self._writing():
+                refuse_symlink(self.shards)
                 self.directory.mkdir(parents=True, exist_ok=True)
-                self.write(self.manifest_path, json.dumps(_manifest(plan, command), indent=2).encode())
-            self.shards.mkdir(exist_ok=True)
+                share = held.enter_context(shared_directory(self.directory, alone_at_first=fresh))
+                self._claim(plan, _sealed(_manifest(plan, command, figure)), fresh)
+                make_folder(self.shards)
+                for folder in (self.directory, self.shards):
+                    remove_leftovers(folder)
+                share()
+            self._plan = plan
+            yield
+            self._check_same(plan)  # where there are no locks another experiment may have started over
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Say in one line that the directory cannot be had."""
+        try:
+            yield
+        except InUse as error:
+            reason = f"{error.strerror}, and --fresh would remove what it computes"
+            raise AftereffectError(f"{str(self.directory)!r}: {reason}") from error
         except OSError as error:
             raise _cannot_write(self.directory, error) from error
+
+    def _claim(self, plan: Plan, content: bytes, fresh: bool) -> None:
+        """Take the directory: of several that start at once the first wins, and the others must want the same."""
+        if self.manifest_path.exists():
+            if not fresh:
+                self._check_same(plan)
+                return
+            self._remove_shards()
+            self.write(self.manifest_path, content)
+        elif self._is_foreign() and not self.manifest_path.exists():
+            raise AftereffectError(
+                f"{str(self.directory)!r} is not empty and holds no experiment; choose another --out"
+            )
+        elif not claim_file(self.manifest_path, content):
+            self._check_same(plan)
 
     def _check_same(self, plan: Plan) -> None:
         held = self.manifest()
@@ -69,7 +161,7 @@ class Store:
             raise AftereffectError(
                 f"{str(self.directory)!r} holds another experiment ({difference}); use --fresh to start over"
             )
-        if held.get("code") != source_hash():
+        if held["code"] != plan.code:
             raise AftereffectError(
                 f"{str(self.directory)!r} was begun by another version of the code, and results of two versions must not "
                 "mix; use --fresh to start over"
@@ -77,69 +169,123 @@ class Store:
 
     def _is_foreign(self) -> bool:
         """Is there anything besides what a start that was cut short leaves behind?"""
-        if any(self.shards.glob("*.parquet")):
-            return True
-        entries = self.directory.iterdir() if self.directory.is_dir() else ()
-        return any(path != self.shards and not path.name.startswith(PART) for path in entries)
+        entries = [path for path in self.directory.iterdir() if path != self.shards or not path.is_dir()]
+        entries += self.shards.iterdir() if self.shards.is_dir() else ()
+        return any(not path.name.startswith(PART) for path in entries)
 
-    def _clear(self) -> None:
-        """Remove an earlier experiment's files, and nothing that is not one's; the manifest last, as it names the rest."""
-        parts = [*self.shards.glob(f"{PART}*"), *self.directory.glob(f"{PART}*")]
-        for path in [*self.shards.glob("*.parquet"), *parts, self.directory / "tuning.json", self.manifest_path]:
-            path.unlink(missing_ok=True)
+    def _remove_shards(self) -> None:
+        """Remove the shards of the experiment that is held, and what was written of its tuning: nothing that is not its own."""
+        self._plan = None
+        names, found, tuning = self.plan.names, self.searches(), self.directory / TUNING
+        if found and tuning.is_file() and tuning.read_bytes() == written_searches(found):
+            tuning.unlink()
+        for path in self._shard_files():
+            if path.name.partition(".")[0] in names:
+                path.unlink()
+
+    def _shard_files(self) -> list[Path]:
+        return sorted(self.shards.glob("*.parquet"))
 
     def manifest(self) -> dict[str, Any]:
-        """What this directory holds."""
+        """What this directory holds; refused if it was edited."""
+        path = str(self.manifest_path)
         try:
-            content: dict[str, Any] = json.loads(self.manifest_path.read_text())
+            content = json.loads(read_regular(self.manifest_path, LARGEST_MANIFEST))
         except OSError as error:
-            raise AftereffectError(f"{str(self.directory)!r} holds no experiment: {error.strerror}") from error
-        except ValueError as error:
-            raise AftereffectError(f"{str(self.manifest_path)!r} is damaged: {error}") from error
-        if not isinstance(content, dict) or content.get("format") != FORMAT or content.get("version") != VERSION:
-            raise AftereffectError(f"{str(self.manifest_path)!r} is not this version's manifest")
-        missing = next((key for key in ("hash", "spec", "problems", "policies") if key not in content), None)
-        if missing is not None:
-            raise AftereffectError(f"{str(self.manifest_path)!r} is damaged: it has no {missing!r}")
+            raise AftereffectError(f"{str(self.directory)!r} holds no experiment: {error.strerror or error}") from error
+        except (ValueError, RecursionError) as error:
+            raise AftereffectError(f"{path!r} is damaged: {error}") from error
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise AftereffectError(f"{path!r} is not an experiment's manifest; the directory is left alone")
+        if content.get("version") != VERSION:
+            raise AftereffectError(
+                f"{path!r} is not this version's manifest (it is of version {content.get('version')!r}, read is {VERSION}); "
+                "run the experiment again into another directory"
+            )
+        try:
+            Manifest.model_validate(content)
+        except ValidationError as error:
+            raise AftereffectError(f"{path!r} is damaged: {_first_fault(error)}") from error
+        if content["digest"] != _digest_of(content):
+            raise AftereffectError(
+                f"{path!r} was edited or damaged: its digest does not fit; choose another directory, or remove this one"
+            )
         return content
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the experiment that this directory holds."""
+        if self._plan is None:
+            held = self.manifest()
+            self._plan = Plan(parse_spec(held["spec"]), held["code"], check=False)
+        return self._plan
 
     def spec(self) -> Spec:
         """The spec this directory's results belong to."""
         return parse_spec(self.manifest()["spec"])
 
     def finished(self, say: Say = lambda _: None, repair: bool = False) -> dict[str, Path]:
-        """Shards that are there and whole, by name; others are said and, where they are to be computed again, removed."""
+        """This experiment's shards that are there and whole, by name.
+
+        Others are said and left out; a damaged one of ours is removed where it is to be computed again.
+        """
         found: dict[str, Path] = {}
         try:
-            for path in sorted(self.shards.glob("*.parquet")):
-                name, _, digest = path.stem.rpartition(".")
-                if digest == _digest(path.read_bytes()):
+            for path in self._shard_files():
+                name, _, digest = path.stem.partition(".")
+                if name not in self.plan.names:
+                    say(f"{path.name} is no shard of this experiment; it is left out")
+                elif digest == _digest(name, path.read_bytes()):
                     found[name] = path
-                    continue
-                say(f"{path.name} was torn or edited; it {'is computed again' if repair else 'does not count'}")
-                if repair:
-                    path.unlink(missing_ok=True)
+                else:
+                    say(f"{path.name} was torn or edited; it {'is computed again' if repair else 'does not count'}")
+                    if repair:
+                        path.unlink(missing_ok=True)
         except OSError as error:
             raise AftereffectError(f"cannot check the shards in {str(self.shards)!r}: {error.strerror}") from error
         return found
 
-    def write_shard(self, shard: Shard, content: bytes) -> Path:
+    def write_shard(self, task: Task, content: bytes) -> Path:
         """Keep a finished shard."""
-        path = self.shards / f"{shard.name}.{_digest(content)}.parquet"
+        path = self.shards / f"{task.name}.{_digest(task.name, content)}.parquet"
         self.write(path, content)
         return path
 
     def write(self, path: Path, content: bytes) -> None:
-        """Write a file at once or not at all."""
+        """Write a file of ours at once or not at all."""
         try:
-            write_atomically(path, content)
+            write_inside(path, content)
         except OSError as error:
             raise _cannot_write(path.parent, error) from error
 
     def frame(self, purpose: str = "main") -> polars.LazyFrame:
         """All rows of the finished shards."""
-        paths = [p for name, p in self.finished().items() if name.startswith(purpose)]
-        return polars.scan_parquet(paths) if paths else polars.LazyFrame(schema=SCHEMA)
+        if not self.manifest_path.exists():
+            return polars.LazyFrame(schema=SCHEMA)
+        finished = self.finished()
+        tasks = self.plan.tuning_tasks() if purpose == "tuning" else self.plan.main_tasks(self.chosen(finished))
+        return _rows([finished[task.name] for task in tasks if task.name in finished])
+
+    def searches(self, finished: dict[str, Path] | None = None) -> list[Search]:
+        """What tuning found, from its shards; nothing before all of them are there."""
+        tasks = self.plan.tuning_tasks()
+        found = (self.finished() if finished is None else finished) if tasks else {}
+        if not tasks or any(task.name not in found for task in tasks):
+            return []
+        return searches(self.plan, _rows([found[task.name] for task in tasks]))
+
+    def chosen(self, finished: dict[str, Path] | None = None) -> Chosen:
+        """What tuning chose."""
+        return chosen(self.plan, self.searches(finished))
+
+
+def _rows(paths: list[Path]) -> polars.LazyFrame:
+    return polars.scan_parquet(paths, glob=False) if paths else polars.LazyFrame(schema=SCHEMA)
+
+
+def written_searches(found: list[Search]) -> bytes:
+    """What stands in tuning.json."""
+    return json.dumps(found, indent=2).encode()
 
 
 def _cannot_write(directory: Path, error: OSError) -> AftereffectError:
@@ -148,22 +294,39 @@ def _cannot_write(directory: Path, error: OSError) -> AftereffectError:
     )
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:24]
+def _digest(name: str, content: bytes) -> str:
+    """Of a shard's content and of the name that says whose it is."""
+    return hashlib.sha256(name.encode() + b"\0" + content).hexdigest()[:24]
 
 
-def _manifest(plan: Plan, command: str) -> dict[str, Any]:
+def _digest_of(manifest: dict[str, Any]) -> str:
+    body = {key: value for key, value in manifest.items() if key != "digest"}
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+def _sealed(manifest: dict[str, Any]) -> bytes:
+    return json.dumps({**manifest, "digest": _digest_of(manifest)}, indent=2).encode()
+
+
+def _first_fault(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    key = ".".join(map(str, first["loc"]))
+    return f"it has no {key!r}" if first["type"] == "missing" else f"{key!r}: {first['msg'].lower()}"
+
+
+def _manifest(plan: Plan, command: str, figure: str | None) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
         "name": plan.spec.name,
         "hash": plan.digest,
-        "code": source_hash(),
+        "code": plan.code,
         "seed": plan.spec.seed,
         "spec": plan.spec.model_dump(mode="json"),
         "problems": plan.problems,
         "policies": plan.labels,
         "shards": plan.shard_count,
+        "figure": figure,
         "command": command,
         "versions": {name: _version(name) for name in ("aftereffect", "numpy", "numba", "polars")}
         | {"python": platform.python_version()},

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aftereffect._random import generator
-from aftereffect.errors import AftereffectError, require_whole
+from aftereffect.errors import AftereffectError, require_whole, shown
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints, best_plain, best_with_bonus
 
@@ -56,8 +56,8 @@ def _table(what: str, given: npt.ArrayLike) -> Floats:
     """A table of floats, or the user's mistake."""
     try:
         return np.ascontiguousarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise AftereffectError(f"{what} must be a table of numbers, got {given!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise AftereffectError(f"{what} must be a table of numbers, got {shown(given)}") from None
 
 
 def _each(what: str, arms: int, given: Sequence[int] | int) -> Ints:

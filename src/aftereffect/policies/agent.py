@@ -19,6 +19,7 @@ from aftereffect.model.limits import Limits, as_split
 from aftereffect.model.problem import check_names
 from aftereffect.policies.base import Policy, Setting
 from aftereffect.policies.pace import before_the_first, keep_pace
+from aftereffect.policies.reading import by_arm
 from aftereffect.policies.rules import bind
 
 Rewards = Sequence[float] | Mapping[str, float] | npt.NDArray[np.float64]
@@ -94,10 +95,10 @@ class Agent:
     ) -> None:
         """What came back in the round asked for.
 
-        `rewards`: one in [0, 1] per arm, NaN for an arm that was not seen, or a mapping by arm name of those that were seen;
-        None when nothing is known about the round. `trials`: how many observations each mean reward stands for.
-        `allocation`: what was really deployed, if people overrode the advice. `measures`: the arms' fairness measures in
-        [0, 1], NaN for those not known. A wrong tell raises `WrongTell` and changes nothing.
+        `rewards`: one in [0, 1] per arm, NaN for an arm that was not seen, or by arm name (a mapping, a pandas Series, a
+        frame of one row) those that were seen; None when nothing is known about the round. `trials`: how many observations
+        each mean reward stands for. `allocation`: what was really deployed, if people overrode the advice. `measures`: the
+        arms' fairness measures in [0, 1], NaN for those not known. A wrong tell raises `WrongTell` and changes nothing.
         """
         if self._pending is None:
             raise WrongTell("tell without ask: ask() for the round's allocation first")
@@ -134,36 +135,11 @@ class Agent:
         return np.ascontiguousarray(values)
 
     def _vector(self, what: str, values: Any) -> Floats:
-        """One number per arm, from a sequence or from a mapping by arm name (missing: NaN)."""
-        arms = self._arms
-        if not isinstance(values, (list, np.ndarray)) and isinstance(values, Mapping):  # the second check is slow
-            result = np.full(arms, np.nan)
-            for name, value in values.items():
-                arm = self._arm(name)
-                try:
-                    result[arm] = float(value)
-                except (TypeError, ValueError):
-                    raise WrongTell(f"{what} of arm {name!r} must be a number, got {value!r}") from None
-            return result
-        try:
-            result = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise WrongTell(f"{what} must be {arms} numbers, got {values!r}") from None
-        if result.shape != (arms,):
-            raise WrongTell(f"{what} must be {arms} numbers, one per arm, got {np.size(result)}")
-        return result
-
-    def _arm(self, name: Any) -> int:
-        if self.names is None:
-            raise WrongTell(f"this agent's arms have no names; give a list of {self.setting.arms} numbers")
-        if name not in self.names:
-            raise UnknownName("arm", str(name), self.names)
-        return self.names.index(name)
+        """One number per arm, NaN for those that a mapping or a Series leaves out."""
+        return by_arm(what, values, self._arms, self.names)
 
     def _deployed(self, allocation: Any) -> Floats:
-        shares = self._vector("allocation", allocation)
-        if isinstance(allocation, Mapping):
-            shares = np.nan_to_num(shares, nan=0.0)
+        shares = by_arm("allocation", allocation, self._arms, self.names, missing=0.0)
         if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-6:
             raise WrongTell(f"allocation must be shares in [0, 1] that sum to 1, got {shares.tolist()}")
         return np.ascontiguousarray(shares)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +24,9 @@ from aftereffect.policies.rules import PlainState
 
 if TYPE_CHECKING:
     from aftereffect.policies.agent import Agent
+
+
+MOST_ROUNDS = 10**18  # a second for each would outlast the universe; kernels count in 64 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +49,7 @@ class Setting:
     def __post_init__(self) -> None:
         require_whole("arms", self.arms)
         if self.horizon is not None:
-            require_whole("horizon", self.horizon)
+            require_whole("horizon", self.horizon, 1, MOST_ROUNDS)
         feedback_code(self.feedback)
         if self.observed not in get_args(Observed):
             raise UnknownName("observed", str(self.observed), get_args(Observed))
@@ -90,6 +94,12 @@ class Policy:
     def explain(self, state: Any, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         """In plain data, why this allocation in round t."""
         return {}
+
+    def check_state(self, state: Any, fresh: Any) -> None:
+        """Refuse (`CorruptFile`) a state read from a file that no course of rounds leads to.
+
+        `fresh` is a state before any round. Numbers that are none, and what a start alone decides, are looked at elsewhere.
+        """
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -301,6 +311,8 @@ def check_bool(owner: Policy, **values: Any) -> None:
 
 
 def _is_number(value: Any) -> bool:
+    if isinstance(value, int) and abs(value) > sys.float_info.max:  # 10**400: no float holds it
+        return False
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 

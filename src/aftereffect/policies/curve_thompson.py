@@ -238,7 +238,7 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
     price(mean, value, memory, realised, bool(now["takes_turns"]))
     expected = best_plain(value, grid.low, grid.high, np.zeros(value.shape), favourite, np.zeros(0, dtype=np.uint64))
     learns, field = now["learns_memory"] == 1, state.fields[now["field"]]
-    reasons = {
+    reasons: dict[str, Any] = {
         "stage": STAGES[now["stage"]],
         "held_until_round": int(now["hold_until"]) - 1,
         "takes_turns": bool(now["takes_turns"]),

@@ -29,6 +29,7 @@ from aftereffect.policies.base import (
 from aftereffect.policies.grid import make_grid
 from aftereffect.policies.options import is_option, largest_utility, list_allocations, nearest_option, round_utility
 from aftereffect.policies.rules import register_rule
+from aftereffect.policies.sense import require_sense
 from aftereffect.theory.tuning import action_levels, exp3_loss_rate, exp3_rate
 
 # entries of `codes`
@@ -197,6 +198,16 @@ class _Exp3(Policy):
             return float(self.rate)
         horizon = need_horizon(self, setting, "it sets the learning rate (or give rate=)")
         return exp3_loss_rate(options, horizon) if self.form == "loss" else exp3_rate(options, horizon)
+
+    def check_state(self, state: Exp3State, fresh: Exp3State) -> None:
+        drawn = state.codes[DRAWN]
+        same = np.array_equal(np.delete(state.codes, DRAWN), np.delete(fresh.codes, DRAWN))
+        require_sense("codes", same and 0 <= drawn < len(state.options), state.codes)
+        tree, half = state.tree, len(state.tree) // 2
+        require_sense("tree", bool(np.all((tree >= 0) & (tree <= HUGE**1.2)) and tree[1] > 0), tree)
+        sums = np.allclose(tree[1:half], tree[2::2] + tree[3::2], rtol=1e-9, atol=0)  # each node is the sum of its two
+        require_sense("tree", bool(sums), tree)
+        require_sense("constants", 0 < state.constants[CHANCE] <= 1 + 1e-9, state.constants)
 
     def explain(self, state: Exp3State, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         return explain_exp3(state, allocation)

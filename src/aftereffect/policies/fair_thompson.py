@@ -39,6 +39,7 @@ from aftereffect.policies.curves.fit import (
     BELIEF,
     BOOKED,
     MEAN,
+    SHOCK,
     VARIANCE,
     Records,
     as_response,
@@ -199,7 +200,8 @@ def skip(state: FairThompsonState, t: int, allocation: Floats) -> None:
 @helper
 def book_measure(state: FairThompsonState, k: int, measure: float) -> None:
     impact = state.curves.impact[0, k]
-    book(state.booked[0], k, impact, 1.0, measure, state.noise[k, node_of(impact, state.noise.shape[1] - 1)])
+    noise = state.noise[k, node_of(impact, state.noise.shape[1] - 1)]
+    book(state.booked[0], k, impact, 1.0, measure, noise, state.spread[SHOCK, k])
 
 
 def note(state: FairThompsonState, t: int, allocation: Floats, measured: Floats) -> None:

@@ -19,7 +19,15 @@ from aftereffect.oracle.levels import best_levels
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import Grid, Policy, Setting, need_horizon
 
+MOST_TUNED = (
+    10_000  # levels, where the horizon decides: a search takes the square of that, and horizons can be anything
+)
 MOST_LEVELS = 1_000_000  # a share is never needed more exactly, and statistics are kept for each level
+
+
+def most_tuned(arms: int) -> int:
+    """The most levels that a horizon can ask for: what so many arms need is always allowed."""
+    return max(MOST_TUNED, 2 * arms)
 
 
 def make_grid(owner: Policy, setting: Setting, levels: int | None, zero: bool, tuned: Any) -> Grid:
@@ -28,6 +36,14 @@ def make_grid(owner: Policy, setting: Setting, levels: int | None, zero: bool, t
         if setting.horizon is None:
             need_horizon(owner, setting, "it sets how fine the grid is (or give levels=)")
         levels = int(tuned(setting.horizon))
+        most = most_tuned(setting.arms)
+        if levels > most:
+            warnings.warn(
+                f"{owner.name}: a horizon of {setting.horizon:,} asks for {levels:,} levels; taking {most:,}",
+                AftereffectWarning,
+                stacklevel=2,
+            )
+            levels = most
     elif not zero and levels < 2 * setting.arms:
         warnings.warn(
             f"{owner.name}: {setting.arms} arms without zero need at least {2 * setting.arms} levels, "

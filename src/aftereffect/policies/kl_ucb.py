@@ -44,8 +44,9 @@ from aftereffect.policies.base import (
     need_memory,
     register,
 )
-from aftereffect.policies.grid import deploy_levels, level_of, make_grid, runner_up
+from aftereffect.policies.grid import deploy_levels, level_of, make_grid, most_tuned, runner_up
 from aftereffect.policies.rules import register_rule
+from aftereffect.policies.sense import require_sense
 from aftereffect.theory.tuning import kl_levels
 
 USUAL_HORIZON = 100_000  # sets the grid when no horizon is given; the bounds themselves hold at all times
@@ -234,7 +235,8 @@ class KLUCB(Policy):
     def grid(self, setting: Setting) -> Grid:
         levels = self.levels
         if levels is None:
-            levels = kl_levels(USUAL_HORIZON if setting.horizon is None else setting.horizon, setting.arms)
+            horizon = USUAL_HORIZON if setting.horizon is None else setting.horizon
+            levels = min(kl_levels(horizon, setting.arms), most_tuned(setting.arms))
         return make_grid(self, setting, levels, True, None)
 
     def state(self, setting: Setting) -> KLUCBState:
@@ -250,6 +252,12 @@ class KLUCB(Policy):
             cells=np.zeros((5, arms, grid.levels + 1)),
             work=np.zeros((max(3, arms), grid.levels + 2)),
         )
+
+    def check_state(self, state: KLUCBState, fresh: KLUCBState) -> None:
+        steps = state.cells.shape[2] - 1
+        whole = state.codes[RENEW] == 1 or state.levels.sum() == steps
+        require_sense("levels", bool(whole), state.levels)
+        require_sense("codes", bool(state.codes[RENEW] in (0, 1) and state.codes[EPOCH] >= 0), state.codes)
 
     def explain(self, state: KLUCBState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         grid, cells = self.grid(setting), state.cells

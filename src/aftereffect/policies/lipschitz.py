@@ -15,6 +15,7 @@ from aftereffect.policies.base import Grid, Policy, Setting, check_positive, che
 from aftereffect.policies.grid import make_grid
 from aftereffect.policies.options import largest_utility, list_allocations, nearest_option, round_utility
 from aftereffect.policies.rules import register_rule
+from aftereffect.policies.sense import require_sense
 from aftereffect.theory.tuning import naive_levels
 
 LIMIT = 200_000  # allocations; each is looked at in every round
@@ -125,6 +126,11 @@ class _Naive(Policy):
             self, setting, self.levels, True, lambda horizon: naive_levels(horizon, setting.arms, self.resolution)
         )
 
+    def check_state(self, state: Any, fresh: Any) -> None:
+        known = state.codes[FEEDBACK] == fresh.codes[FEEDBACK]
+        require_sense("codes", bool(known and 0 <= state.codes[CHOSEN] < len(state.options)), state.codes)
+        require_sense("tally", bool(np.all(state.tally[COUNT] >= 0)), state.tally)
+
     def _options(self, setting: Setting) -> Floats:
         return list_allocations(self.grid(setting), LIMIT, self.name)
 
@@ -172,6 +178,11 @@ class LipschitzElimination(_Naive):
             options=options,
             tally=tally,
         )
+
+    def check_state(self, state: EliminationState, fresh: EliminationState) -> None:
+        super().check_state(state, fresh)
+        active = state.tally[INDEX]
+        require_sense("tally", bool(np.isin(active, (0.0, 1.0)).all() and active.any()), active)  # some option is left
 
     def explain(self, state: EliminationState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         active = np.flatnonzero(state.tally[INDEX] > 0)

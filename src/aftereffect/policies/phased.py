@@ -33,6 +33,7 @@ from aftereffect.policies.rules import note as note_inner
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.rules import skip as skip_inner
 from aftereffect.policies.rules import tell as tell_inner
+from aftereffect.policies.sense import check_shares, require_sense
 from aftereffect.theory.tuning import Phases, history_levels, phases, phases_of
 
 # entries of `clock`
@@ -100,6 +101,18 @@ def note(state: PhasedState, t: int, allocation: Floats, measured: Floats) -> No
 register_rule(PhasedState, ask, tell, skip, note)
 
 
+def check_phases(state: PhasedState, fresh: PhasedState) -> None:
+    """The clock's first entries are settled at the start; the others count; what is held was deployed or is still empty."""
+    clock = state.clock
+    counting = np.all(clock >= 0) and clock[OPEN] <= 1 and clock[POSITION] <= clock[LENGTH]
+    require_sense("clock", bool(np.array_equal(clock[:POSITION], fresh.clock[:POSITION]) and counting), clock)
+    advised, deployed = state.held
+    if clock[OPEN] or clock[PHASE] or advised.any():  # empty only before the first phase
+        check_shares("held", advised)
+    if deployed.any():
+        check_shares("held", deployed)
+
+
 @register
 @dataclass(frozen=True)
 class Phased(Policy):
@@ -150,6 +163,10 @@ class Phased(Policy):
             cut = phases(memory, self.estimation, levels, setting.arms, self.lipschitz)
         horizon = None if setting.horizon is None else cut.estimation_rounds(setting.horizon)
         return cut, inner, dataclasses.replace(setting, horizon=horizon)
+
+    def check_state(self, state: PhasedState, fresh: PhasedState) -> None:
+        check_phases(state, fresh)
+        self.inner.check_state(state.inner, fresh.inner)
 
     def state(self, setting: Setting) -> PhasedState:
         cut, inner, inner_setting = self.plan(setting)
@@ -230,6 +247,9 @@ class HistoryUCB(Policy):
     def plan(self, setting: Setting) -> Phases:
         """How it cuts time."""
         return self.composed(setting).plan(setting)[0]
+
+    def check_state(self, state: PhasedState, fresh: PhasedState) -> None:
+        check_phases(state, fresh)
 
     def state(self, setting: Setting) -> PhasedState:
         return self.composed(setting).state(setting)

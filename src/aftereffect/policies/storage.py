@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -12,16 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from aftereffect._files import write_atomically
-from aftereffect.errors import AftereffectError, CorruptFile
+from aftereffect._files import read_regular, remove_leftovers, write_file
+from aftereffect.errors import AftereffectError, CorruptFile, require_whole, shown
 from aftereffect.model.limits import Limits, as_split
 from aftereffect.policies.agent import Agent
-from aftereffect.policies.base import Policy, Setting, policy
-from aftereffect.policies.rules import PlainState, scratch_of
+from aftereffect.policies.base import MOST_ROUNDS, Policy, Setting, policy
+from aftereffect.policies.rules import PlainState, is_foreign, is_plain, scratch_of
+from aftereffect.policies.sense import check_arrays, check_shares
 
 FORMAT = "aftereffect-agent"
 SCHEMA = 5  # 1 had no fairness in the state of Algorithms 1 and 3, 2 no forgetting in that of curve-thompson
 READABLE = (3, 4, SCHEMA)  # 3 knew no start, step or caution: there were none; 4 had another state of curve-thompson
+LARGEST = 2_000_000_000  # bytes; states of millions of cells have hundreds of millions
 
 
 def save_agent(agent: Agent, path: str | PathLike[str]) -> None:
@@ -46,10 +49,22 @@ def save_agent(agent: Agent, path: str | PathLike[str]) -> None:
     }
     body = json.dumps(content, allow_nan=False)
     document = {"format": FORMAT, "schema": SCHEMA, "sha256": _checksum(body), "agent": content}
+    target = Path(path)
     try:
-        write_atomically(Path(path), json.dumps(document, allow_nan=False).encode())
+        _clean_up(Path(os.path.realpath(target)))
+        write_file(target, json.dumps(document, allow_nan=False).encode())
     except OSError as error:
         raise AftereffectError(f"cannot save the agent to {str(path)!r}: {error.strerror or error}") from error
+
+
+_cleaned: set[Path] = set()
+
+
+def _clean_up(target: Path) -> None:
+    """Remove what a save that was killed left beside the file; once is enough, as this process leaves nothing."""
+    if target not in _cleaned:
+        remove_leftovers(target.parent, target)
+        _cleaned.add(target)
 
 
 def load_agent(path: str | PathLike[str]) -> Agent:
@@ -59,7 +74,7 @@ def load_agent(path: str | PathLike[str]) -> Agent:
     """
     name = str(path)
     try:
-        text = Path(path).read_text()
+        text = read_regular(Path(path), LARGEST).decode()
     except OSError as error:
         raise AftereffectError(f"cannot read the agent {name!r}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -78,9 +93,11 @@ def load_agent(path: str | PathLike[str]) -> Agent:
         raise CorruptFile(f"{name!r} was changed after it was saved: its checksum does not fit")
     try:
         return _restore(content)
+    except CorruptFile as error:
+        raise CorruptFile(f"{name!r} does not hold an agent's state: {error}") from error
     except AftereffectError:
         raise
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise CorruptFile(f"{name!r} does not hold an agent's state: {error}") from error
 
 
@@ -98,21 +115,26 @@ def _restore(content: dict[str, Any]) -> Agent:
         caution=content.get("caution"),
     )
     agent = Agent(_read_policy(content["policy"]), setting, content["names"])
-    for name, array in _arrays(agent.state):
-        if name not in content["state"]:
-            raise CorruptFile(
-                f"the state of {agent.policy.name} in it has no {name!r}: an earlier version saved it; "
-                "start again with the past rounds as history="
-            )
-        _fill(array, content["state"][name])
-    if not isinstance(content["rounds"], int) or content["rounds"] < 0:
-        raise CorruptFile(f"rounds must be a whole number from 0, got {content['rounds']!r}")
-    agent.rounds = content["rounds"]
+    arrays = dict(_arrays(agent.state))
+    missing = next((name for name in arrays if name not in content["state"]), None)
+    if missing is not None:
+        raise CorruptFile(
+            f"the state of {agent.policy.name} in it has no {missing!r}: an earlier version saved it; "
+            "start again with the past rounds as history="
+        )
+    values = {name: _read_array(name, content["state"][name], array) for name, array in arrays.items()}
+    if not is_plain(agent.state) and not is_foreign(agent.state):  # what others' states may hold is theirs to know
+        check_arrays(values, arrays)
+    fresh = agent.policy.state(setting)
+    for name, array in arrays.items():  # only now: arrays that are settled at the start may be shared between agents
+        array[...] = values[name]
+    agent.policy.check_state(agent.state, fresh)
+    agent.rounds = require_whole("rounds", content["rounds"], 0, MOST_ROUNDS)
     if "deployed" in content:
-        agent._previous[:] = np.array(_parsed(content["deployed"]), dtype=np.float64)
-    agent._pending = None if content["asked"] is None else np.array(content["asked"], dtype=np.float64)
-    if agent._pending is not None and agent._pending.shape != (setting.arms,):
-        raise CorruptFile(f"asked must hold {setting.arms} shares, got {content['asked']!r}")
+        agent._previous[:] = _read_array("deployed", content["deployed"], agent._previous)
+    if content["asked"] is not None:
+        agent._pending = _read_array("asked", content["asked"], np.zeros(setting.arms))
+        check_shares("asked", agent._pending)
     return agent
 
 
@@ -145,17 +167,32 @@ def _numbers(array: np.ndarray[Any, Any]) -> Any:
     return flat
 
 
-def _fill(array: np.ndarray[Any, Any], saved: Any) -> None:
-    """Put saved numbers back into an array of the same shape."""
-    if array.dtype.names is None:
-        array[...] = np.array(_parsed(saved), dtype=array.dtype).reshape(array.shape)
-        return
-    for name in array.dtype.names:
-        array[name] = np.array(_parsed(saved[name]), dtype=array.dtype[name]).reshape(array.shape)
+_WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
-def _parsed(flat: list[Any]) -> list[Any]:
-    return [float(v) if isinstance(v, str) else v for v in flat]
+def _read_array(name: str, flat: Any, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Numbers back as an array; those that would have to be rounded or guessed at are refused."""
+    if like.dtype.names is not None:
+        return _read_records(name, flat, like)
+    if not isinstance(flat, list) or len(flat) != like.size:
+        raise CorruptFile(f"{name} must hold {like.size} numbers")
+    kinds = {"f": (int, float), "b": (bool,)}.get(like.dtype.kind, (int,))
+    values = [_WORDS.get(v, v) if isinstance(v, str) and like.dtype.kind == "f" else v for v in flat]
+    wrong = next((v for v in values if not isinstance(v, kinds) or (isinstance(v, bool) and bool not in kinds)), None)
+    if wrong is not None or None in values:
+        raise CorruptFile(f"{name} must hold numbers, got {shown(wrong)}")
+    return np.array(values, dtype=like.dtype).reshape(like.shape)
+
+
+def _read_records(name: str, saved: Any, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Records back from a list of numbers for each of their names."""
+    names = like.dtype.names or ()
+    if not isinstance(saved, dict) or set(saved) != set(names):
+        raise CorruptFile(f"{name} must hold {', '.join(names)}")
+    records = np.zeros(like.shape, dtype=like.dtype)
+    for part in names:
+        records[part] = _read_array(f"{name}.{part}", saved[part], like[part])
+    return records
 
 
 def _write_policy(value: Policy) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.policies.base import Policy, Setting, refuse_limits, register
 from aftereffect.policies.base_arms import deploy_best
 from aftereffect.policies.rules import register_rule
+from aftereffect.policies.sense import require_sense
 
 
 class ThompsonState(NamedTuple):
@@ -49,6 +50,9 @@ class Thompson(Policy):
     def state(self, setting: Setting) -> ThompsonState:
         refuse_limits(self, setting)
         return ThompsonState(setting.rng.copy(), np.zeros((3, setting.arms)))
+
+    def check_state(self, state: ThompsonState, fresh: ThompsonState) -> None:
+        require_sense("tally", bool(np.all((state.tally >= 0) & np.isfinite(state.tally))), state.tally)
 
     def explain(self, state: ThompsonState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         wins, losses, samples = state.tally

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aftereffect._files import output_folder, write_output
 from aftereffect.experiments.judges import HORIZONS, PREDICTED_SLOPE
 from aftereffect.experiments.run import Results
 from aftereffect.model.catalog import family_from
@@ -15,7 +18,7 @@ from aftereffect.policies.base import Setting, policy_from
 from aftereffect.policies.phased import HistoryUCB
 from aftereffect.report.plan_figure import draw_phases
 from aftereffect.report.plot import BANDS, Line, draw_curves, finish_axes, label_ends
-from aftereffect.report.style import Look, looks
+from aftereffect.report.style import Look, looks, plain
 from aftereffect.simulation.result import mean_interval
 
 if TYPE_CHECKING:
@@ -25,21 +28,22 @@ if TYPE_CHECKING:
 PANEL = (5.6, 3.6)  # inches: two beside each other fill a page's width
 
 
-def draw_figure(name: str, experiments: Sequence[Results], out: Path, band: str = "sd") -> list[Path]:
-    """Draw one figure of the paper, or a user's own experiment, as PNG and PDF."""
+def draw_figure(
+    name: str, experiments: Sequence[Results], out: Path, band: str = "sd", figure_of: str | None = None
+) -> list[Path]:
+    """Draw one figure of the paper, or a user's own experiment whatever its name, as PNG and PDF."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    drawing = _DRAWINGS.get(name, _panels)
+    drawing = _DRAWINGS.get(figure_of or "", _panels)
     figure = drawing(experiments, band)
-    out.mkdir(parents=True, exist_ok=True)
-    paths = [out / f"{name}.png", out / f"{name}.pdf"]
-    figure.savefig(paths[0], dpi=130)
-    figure.savefig(paths[1], metadata={"CreationDate": None})
+    png, pdf = io.BytesIO(), io.BytesIO()
+    figure.savefig(png, format="png", dpi=130)
+    figure.savefig(pdf, format="pdf", metadata={"CreationDate": None})
     plt.close(figure)
-    return paths
+    return [write_output(out / f"{name}.{kind}", file.getvalue()) for kind, file in (("png", png), ("pdf", pdf))]
 
 
 def _subplots(count: int, columns: int = 2, size: tuple[float, float] = PANEL) -> tuple[Figure, list[Axes]]:
@@ -74,13 +78,16 @@ def _panels(experiments: Sequence[Results], band: str) -> Figure:
     places = [(r, problem) for r in experiments for problem in r.problems]
     figure, axes = _subplots(len(places))
     for (r, problem), ax in zip(places, axes, strict=True):
-        head = r.spec.title or r.spec.name
-        title = f"{head}\n{runs_of(r)}; {BANDS[band]}" if len(places) == 1 else problem.replace(",", ", ")
+        title = f"{_title(r)}\n{runs_of(r)}; {BANDS[band]}" if len(places) == 1 else plain(problem.replace(",", ", "))
         draw_curves(ax, _lines(r, problem, r.policies), title, band=band)
     if len(places) > 1:
         first = experiments[0]
-        figure.suptitle(f"{first.spec.title or first.spec.name} ({runs_of(first)}; {BANDS[band]})", fontsize=10)
+        figure.suptitle(f"{_title(first)} ({runs_of(first)}; {BANDS[band]})", fontsize=10)
     return figure
+
+
+def _title(results: Results) -> str:
+    return plain(results.spec.title or results.spec.name)
 
 
 def _trace(experiments: Sequence[Results], band: str) -> Figure:
@@ -93,7 +100,7 @@ def _trace(experiments: Sequence[Results], band: str) -> Figure:
     family = family_from(problem)[0]
     phases = chosen.plan(Setting(family.arms, r.spec.horizon, memory=family.draw(0).memory))
     figure, (ax,) = _subplots(1, size=(8.4, 3.8))
-    draw_phases(ax, shares[:, 0], impacts[:, 0], phases, f"{r.spec.title}\nmemory .6")
+    draw_phases(ax, shares[:, 0], impacts[:, 0], phases, f"{_title(r)}\nmemory .6")
     return figure
 
 
@@ -117,7 +124,7 @@ def _shares_of_estimation(experiments: Sequence[Results], band: str) -> Figure:
         ]
         words = "ln(L rho m), as in the lemmas" if log == "lemma" else "ln(L rho), as printed"
         draw_curves(ax, lines, f"Algorithm 3 with {words}", band=band)
-    figure.suptitle(f"{r.spec.title} ({runs_of(r)}; {BANDS[band]})", fontsize=10)
+    figure.suptitle(f"{_title(r)} ({runs_of(r)}; {BANDS[band]})", fontsize=10)
     return figure
 
 
@@ -156,7 +163,7 @@ def _example_1(experiments: Sequence[Results], band: str) -> Figure:
         finish_axes(ax, "horizon T (rounds)", "regret at T (reward units)", problem)
         figure.canvas.draw()
         label_ends(ax, ends, horizons[-1])
-    title = f"{first.spec.title} ({runs_of(first)} at each T; bars: 95 % confidence intervals)"
+    title = f"{_title(first)} ({runs_of(first)} at each T; bars: 95 % confidence intervals)"
     figure.suptitle(title, fontsize=10)
     return figure
 
@@ -172,7 +179,7 @@ def _searches(experiments: Sequence[Results], band: str) -> Figure:
         ends = []
         mine = [s for s in searches if s["policy"] == policy]
         for search, colour in zip(mine, colours, strict=False):
-            candidates = {float(str(c).rpartition("=")[2]): float(v) for c, v in search["candidates"].items()}  # type: ignore[attr-defined]
+            candidates = {float(str(c).rpartition("=")[2]): float(v) for c, v in search["candidates"].items()}
             ax.plot(list(candidates), list(candidates.values()), color=colour, marker="o", linewidth=1.4)
             best = min(candidates, key=lambda c: candidates[c])
             ax.plot([best], [candidates[best]], color=colour, marker="*", markersize=13)
@@ -185,7 +192,7 @@ def _searches(experiments: Sequence[Results], band: str) -> Figure:
         figure.canvas.draw()
         label_ends(ax, ends, ax.get_xlim()[1])
     tuning = r.spec.tuning
-    figure.suptitle(f"{r.spec.title} ({tuning.instances} tuning instances x {tuning.runs} runs)", fontsize=10)
+    figure.suptitle(f"{_title(r)} ({tuning.instances} tuning instances x {tuning.runs} runs)", fontsize=10)
     return figure
 
 
@@ -198,9 +205,21 @@ _DRAWINGS: dict[str, Callable[[Sequence[Results], str], Figure]] = {
 
 
 def draw_all(results: Sequence[Results], out: Path, band: str = "sd") -> list[Path]:
-    """Every figure that these experiments make up; Example 1's horizons are one."""
-    figures: dict[str, list[Results]] = {}
+    """Every figure that these experiments make up: the paper's, of which one may have several, and each of the user's own."""
+    output_folder(out)
+    paper: dict[str, list[Results]] = {}
     for r in results:
-        name = "negative" if r.spec.name.startswith("negative-") else r.spec.name
-        figures.setdefault(name, []).append(r)
-    return [path for name, parts in figures.items() for path in draw_figure(name, parts, out, band)]
+        if r.figure is not None:
+            paper.setdefault(r.figure, []).append(r)
+    paths = [path for name, parts in paper.items() for path in draw_figure(name, parts, out, band, name)]
+    taken = set(paper)
+    for r in (r for r in results if r.figure is None):
+        name = _free(r.spec.name, taken)
+        taken.add(name)
+        paths += draw_figure(name, [r], out, band)
+    return paths
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, numbered where another figure has it."""
+    return next(n for n in chain([name], (f"{name}-{i}" for i in count(2))) if n not in taken)

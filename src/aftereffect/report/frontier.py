@@ -5,21 +5,23 @@ from __future__ import annotations
 import base64
 import io
 import json
-from collections.abc import Mapping, Sequence
-from html import escape
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from aftereffect._files import write_atomically
+from aftereffect._files import read_regular, write_output
 from aftereffect.errors import AftereffectError
 from aftereffect.model.problem import Problem
 from aftereffect.report.plot import finish_axes
+from aftereffect.report.style import plain
 from aftereffect.theory.fair import fair_frontier
 from aftereffect.theory.fair_dual import fair_dual
 
 FILE = "frontier.json"
+LARGEST = 100_000_000  # bytes
 RELAXED = 9  # tolerances at which the Lagrangian relaxation is solved beside the frontier
 SHOWN = 12  # rows of the table; the files hold all
 
@@ -79,13 +81,46 @@ def write_frontier(directory: Path, document: Document) -> list[Path]:
         "frontier.png": draw_frontier(document, "png"),
         "frontier.svg": draw_frontier(document, "svg"),
     }
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            write_atomically(directory / name, content)
-    except OSError as error:
-        raise AftereffectError(f"cannot write in {str(directory)!r}: {error.strerror or error}") from error
-    return [directory / name for name in contents]
+    return [write_output(directory / name, content) for name, content in contents.items()]
+
+
+class Point(BaseModel):
+    """One allocation of a frontier."""
+
+    tolerance: float
+    utility: float
+    price: float
+    allocation: list[float]
+    measures: list[float]
+
+
+class Relaxed(BaseModel):
+    """The Lagrangian relaxation at one tolerance."""
+
+    tolerance: float
+    value: float
+    gap: float
+    multipliers: list[float]
+
+
+class Frontier(BaseModel):
+    """What frontier.json must hold, so that nobody who reads it meets a surprise."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    problem: str
+    meaning: str
+    levels: int
+    arms: Annotated[list[str], Field(min_length=1)]
+    unconstrained: float
+    frontier: Annotated[list[Point], Field(min_length=1)]
+    relaxation: list[Relaxed]
+
+    @model_validator(mode="after")
+    def _one_of_each_per_arm(self) -> Frontier:
+        if any(not len(p.allocation) == len(p.measures) == len(self.arms) for p in self.frontier):
+            raise ValueError(f"each point needs {len(self.arms)} shares and measures")
+        return self
 
 
 def read_frontier(directory: Path) -> Document | None:
@@ -94,11 +129,13 @@ def read_frontier(directory: Path) -> Document | None:
     if not path.exists():
         return None
     try:
-        document: Document = json.loads(path.read_text())
-        document["frontier"][0]["tolerance"]
-    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
-        raise AftereffectError(f"{str(path)!r} does not hold a frontier: {error}") from error
-    return document
+        return Frontier.model_validate_json(read_regular(path, LARGEST)).model_dump()
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise AftereffectError(f"{str(path)!r} does not hold a frontier: {place}: {first['msg']}") from error
+    except OSError as error:
+        raise AftereffectError(f"{str(path)!r} does not hold a frontier: {error.strerror or error}") from error
 
 
 def draw_frontier(document: Document, kind: str) -> bytes:
@@ -130,7 +167,7 @@ def draw_frontier(document: Document, kind: str) -> bytes:
         )
     above.legend(frameon=False, loc="lower right")
     title = f"{document['problem']}: what fairness costs\n{document['meaning']}"
-    finish_axes(above, "", "utility a round", title)
+    finish_axes(above, "", "utility a round", plain(title))
     looks = ("#332288", "#117733", "#AA4499", "#997700", "#882255", "#44AA99")
     styles = ("-", "--", ":", "-.")
     for k, name in enumerate(document["arms"][: len(looks)]):
@@ -139,7 +176,7 @@ def draw_frontier(document: Document, kind: str) -> bytes:
             [*tolerance, last],
             [*shares, shares[-1]],
             where="post",
-            label=name,
+            label=plain(name),
             color=looks[k],
             linestyle=styles[k % len(styles)],
         )
@@ -153,29 +190,11 @@ def draw_frontier(document: Document, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-def frontier_section(documents: Sequence[Document]) -> str:
-    """The report's section on frontiers, as HTML."""
-    if not documents:
-        return ""
-    parts = ['<section id="frontiers"><h2>What fairness costs</h2>']
-    for document in documents:
-        picture = base64.b64encode(draw_frontier(document, "svg")).decode()
-        heads = "".join(f'<th scope="col" class="number">{escape(n)}</th>' for n in document["arms"])
-        rows = "".join(
-            f'<tr><td class="number">{p["tolerance"]:.4f}</td><td class="number">{p["utility"]:.4f}</td>'
-            f'<td class="number">{p["price"]:.4f}</td>'
-            + "".join(f'<td class="number">{share:.3f}</td>' for share in p["allocation"])
-            + "</tr>"
-            for p in chosen_rows(document)
-        )
-        worst = max((r["gap"] for r in document["relaxation"]), default=0.0)
-        parts.append(
-            f"<h3><code>{escape(document['problem'])}</code></h3><p>{escape(document['meaning'])} Shares in steps of "
-            f"1/{document['levels']}; {len(document['frontier'])} allocations are best for some tolerance. Fixed multipliers "
-            f"promise up to {worst:.4f} a round more than any fair allocation earns (the duality gap).</p>"
-            f'<p><img alt="Utility and shares against the tolerance for {escape(document["problem"])}" '
-            f'style="max-width:100%;background:#fff" src="data:image/svg+xml;base64,{picture}"></p>'
-            f'<div class="scroll"><table><thead><tr><th scope="col" class="number">Tolerance</th><th scope="col" class="number">'
-            f'Utility</th><th scope="col" class="number">Price</th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
-        )
-    return "\n".join([*parts, "</section>"])
+def described_frontier(document: Document) -> dict[str, Any]:
+    """What the report's section on a frontier shows: its rows, its picture, the largest duality gap."""
+    return {
+        **document,
+        "rows": chosen_rows(document),
+        "worst": max((r["gap"] for r in document["relaxation"]), default=0.0),
+        "picture": base64.b64encode(draw_frontier(document, "svg")).decode(),
+    }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aftereffect._files import write_file
 from aftereffect.model.catalog import family
 from aftereffect.model.curves import Floats
 from aftereffect.policies.phased import HistoryUCB
@@ -78,5 +80,7 @@ def draw_plan(plan: PlanOfRounds, path: Path) -> None:
     figure, ax = plt.subplots(figsize=(8.4, 3.8), layout="constrained")
     title = f"The first phases of history-ucb: {plan.arms} arms, T = {plan.horizon:,}\nmemory {plan.memory:.3g}"
     draw_phases(ax, shares[:, arm], impacts[:, arm], plan.cut, title, f"arm {arm}")
-    figure.savefig(path, dpi=130)
+    content = io.BytesIO()
+    figure.savefig(content, format=path.suffix[1:].lower(), dpi=130)
     plt.close(figure)
+    write_file(path, content.getvalue())

@@ -11,7 +11,7 @@ import numpy as np
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.model.curves import Floats
 from aftereffect.model.world import Ints
-from aftereffect.report.style import Look, looks
+from aftereffect.report.style import Look, looks, plain
 from aftereffect.simulation.result import Comparison, Result, mean_interval
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def label_ends(ax: Any, ends: list[tuple[float, str, str]], x: float) -> None:
         top = places[i] - gap
     for (y, key, colour), place in zip(wanted, places, strict=True):
         ax.annotate(
-            key,
+            plain(key),
             xy=(1.0, (y - base) / height),
             xytext=(1.02, (place - base) / height),
             xycoords="axes fraction",

@@ -54,7 +54,7 @@ OUTLOOK = """## What this means
 
 def write_reproduction(directory: Path, docs: Path) -> Path:
     """Draw the figures and write the page."""
-    results = [r for r in load_experiments(directory) if r.complete]
+    results = [r for r in load_experiments(directory) if r.complete and r.figure is not None]
     verdicts = write_verdicts(directory, results)
     pictures = {path.stem: path for path in draw_all(results, directory / "figures") if path.suffix == ".png"}
     images = docs / "images" / "reproduction"
@@ -76,9 +76,8 @@ def _page(results: Sequence[Results], verdicts: list[dict[str, Any]], figures: l
     yield ""
     yield OUTLOOK
     yield "## Figures\n"
-    by_name = {r.spec.name: r for r in results}
     for name in figures:
-        first = by_name.get(name) or next(r for r in results if r.spec.name.startswith(f"{name}-"))
+        first = next(r for r in results if r.figure == name)
         yield f"### {first.spec.title}\n"
         yield f"![{first.spec.title}](images/reproduction/{name}.png)\n"
         yield f"{first.spec.caption} ({runs_of(first)}.)\n"

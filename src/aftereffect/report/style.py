@@ -59,3 +59,12 @@ def _paler(colour: str, steps: int) -> str:
     """A colour mixed with white, for variants beyond the number of line styles."""
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(255 - (255 - part) * 0.6**steps):02X}" for part in parts)
+
+
+def plain(text: str) -> str:
+    """Text for a figure that is drawn as it stands: what looks like mathematics is none.
+
+    >>> print(plain("costs $5 to $7"))
+    costs \\$5 to \\$7
+    """
+    return text.replace("$", r"\$")

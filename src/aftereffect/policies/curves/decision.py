@@ -456,7 +456,7 @@ def take_in(state: CurvesState, allocation: Floats, seen: Floats, reward: Floats
             now.measured = 1  # no count of successes: rewards may scatter less than coins do
     forgetful, impact = state.banks[state.tracks.shape[0] :], state.impact[now.track]
     judge_and_book(state.scores, forgetful, state.foretold, state.noise, state.spread, impact, seen, reward)
-    book_all(state.banks, state.impact, seen, reward, state.noise, now.track)
+    book_all(state.banks, state.impact, seen, reward, state.noise, state.spread, now.track)
 
 
 def tuning_record(**changed: float) -> Any:

@@ -5,11 +5,12 @@ straight line into a range nobody has visited: it goes back to the arm's own lev
 large fields are is chosen by the evidence of all arms together. Sizes are relative to the `scale` that rewards suggest: their
 mean where rates are low, the deviation of a coin elsewhere.
 
-Observations are booked at the node nearest to the impact they were made at: `booked` is (5, arms, nodes), in how many rounds,
-how many, their precision, and their means and squared means weighted by it. The precision of an observation is that of a coin
-with the mean foretold for it (`noise`, (arms, nodes)), so it does not depend on what came, nor on where another model of the
-impact books it. `spread` is (2, arms): how rewards scatter compared with a coin, and the variance that a round adds whatever
-the number of observations. A `posterior` is (arms, PARTS, nodes), `sure` the precision of each arm's level in it.
+Observations are booked at the node nearest to the impact they were made at: `booked` is (BOOKED, arms, nodes), in how many
+rounds, how many, their precision, their means and squared means weighted by it, and weight and weighted means as a fit reads
+them. The precision of an observation is that of a coin with the mean foretold for it (`noise`, (arms, nodes)), so it does not
+depend on what came, nor on where another model of the impact books it; a fit's weight has the round's shock in it too. `spread`
+is (2, arms): how rewards scatter compared with a coin, and the variance that a round adds whatever the number of observations.
+A `posterior` is (arms, PARTS, nodes), `sure` the precision of each arm's level in it.
 """
 
 from __future__ import annotations
@@ -41,15 +42,14 @@ LEVEL = 0.8  # of the scale: how far arms' levels lie apart
 LEAST_NOISE = 1e-4  # variance of a coin: rewards that were all alike so far still vary a little
 LEAST_DISPERSION = 1e-4  # of the coin's variance
 MOST_WEIGHT = 1e8  # no mean is known better than to 1e-4: the curve between two nodes is not
-LEAST_SHOCK = 4e-6  # variance of a round's mean that booking at the nearest node makes
 MOST_REVIEWED = 20_000  # nodes whose evidence is weighed in one review: it bounds the slowest decision
 
-ROUNDS, COUNT, PRECISION, PULLED, SQUARE = 0, 1, 2, 3, 4  # rows of `booked`
-BOOKED = 5
+ROUNDS, COUNT, PRECISION, PULLED, SQUARE, WEIGHT, PULL = 0, 1, 2, 3, 4, 5, 6  # rows of `booked`
+BOOKED = 7
 DISPERSION, SHOCK = 0, 1  # rows of `spread`
 FACTOR, MEAN, TILT, VARIANCE = 0, 3, 4, 5  # rows of a `posterior`; the factorised precision takes three
 PARTS = 6
-WEIGHT, PULL = 0, 1  # rows of `room`, workspace
+PRECISIONS, PULLS = 0, 1  # rows of `room`, workspace
 ROOM = 2
 
 FIELD = np.dtype([("length", "f8"), ("amplitude", "f8"), ("determinant", "f8"), ("reluctance", "f8")])
@@ -73,15 +73,17 @@ def node_of(impact: float, steps: int) -> int:
 
 
 @helper
-def book(booked: Floats, k: int, impact: float, seen: float, reward: float, noise: float) -> None:
-    """Book a round's observations of arm k at an impact, with the variance that was foretold for one of them."""
+def book(booked: Floats, k: int, impact: float, seen: float, reward: float, noise: float, shock: float) -> None:
+    """Book a round's observations of arm k at an impact, with the variances foretold for one of them and for the round."""
     node = node_of(impact, booked.shape[2] - 1)
-    precision = seen / noise
+    precision, weight = seen / noise, 1.0 / (noise / seen + shock)
     booked[ROUNDS, k, node] += 1.0
     booked[COUNT, k, node] += seen
     booked[PRECISION, k, node] += precision
     booked[PULLED, k, node] += precision * reward
     booked[SQUARE, k, node] += precision * reward * reward
+    booked[WEIGHT, k, node] += weight
+    booked[PULL, k, node] += weight * reward
 
 
 @kernel
@@ -108,10 +110,7 @@ def renew_scale(booked: Floats, belief: Any) -> None:
 @helper
 def precision_of(booked: Floats, k: int, i: int, spread: Floats) -> float:
     """Precision of the mean reward booked at a node."""
-    if booked[PRECISION, k, i] <= 0.0:
-        return 0.0
-    variance = spread[DISPERSION, k] / booked[PRECISION, k, i] + spread[SHOCK, k] / booked[ROUNDS, k, i]
-    return min(1.0 / variance, MOST_WEIGHT)
+    return min(booked[WEIGHT, k, i] / spread[DISPERSION, k], MOST_WEIGHT)
 
 
 @kernel
@@ -122,10 +121,10 @@ def fit_arm(
 
     Given the level l the mean is l tilt + rest, with tilt = 1 - A^-1 w: where much was seen, the level says nothing.
     """
-    weight, pull = room[WEIGHT], room[PULL]
+    weight, pull = room[PRECISIONS], room[PULLS]
     for i in range(weight.shape[0]):
         weight[i] = precision_of(booked, k, i, spread)
-        pull[i] = weight[i] * (booked[PULLED, k, i] / booked[PRECISION, k, i] - belief.rate) if weight[i] > 0.0 else 0.0
+        pull[i] = weight[i] * (booked[PULL, k, i] / booked[WEIGHT, k, i] - belief.rate) if weight[i] > 0.0 else 0.0
     bands, mean, tilt = post[FACTOR:MEAN], post[MEAN], post[TILT]
     nodes, amplitude, off = weight.shape[0], field.amplitude * belief.scale, LEVEL * belief.scale
     prior_bands(field.length, amplitude, bands)
@@ -252,8 +251,7 @@ def renew_noise(booked: Floats, posterior: Floats, noise: Floats, spread: Floats
                 common = all_found / all_free
                 ratio = (found + ALIKE * common) / (free + ALIKE)
                 spread[DISPERSION, k] = 1.0 if counted else min(1.0, max(LEAST_DISPERSION, ratio))
-                shock = max(0.0, ratio - 1.0) * rounds / shared if shared > 0.0 else 0.0
-                spread[SHOCK, k] = max(LEAST_SHOCK, shock)
+                spread[SHOCK, k] = max(0.0, ratio - 1.0) * rounds / shared if shared > 0.0 else 0.0
     for k in range(arms):
         mean, variance = posterior[k, MEAN], posterior[k, VARIANCE]
         for i in range(nodes):

@@ -19,8 +19,9 @@ import numpy as np
 from aftereffect._compile import helper, kernel
 from aftereffect.model.curves import Floats
 from aftereffect.policies.curves.fit import DISPERSION, SHOCK, book, node_of
-from aftereffect.policies.curves.tracks import ALARM, TEMPERED
+from aftereffect.policies.curves.tracks import ALARM
 
+TEMPERED = 0.5  # power to which evidence is taken before anybody is told: what is foretold is estimated
 SUREST = 1e-3  # no reward is foretold with more certainty: one surprise must not decide
 POWERS = (0.0, 3.0, 15.0)  # all of the past, its latest quarter, its latest sixteenth
 RELUCTANCE = 20.0  # log odds against each bank that forgets, before any reward: most worlds stand still
@@ -78,7 +79,7 @@ def judge_and_book(
             plain = _surprise(mean, reward[k])
             for j in range(1, scores.shape[0]):
                 scores[j] += tosses * (plain - _surprise(foretold[j, 0, k, node], reward[k]))
-                book(banks[j - 1], k, impact[k], seen[k], reward[k], noise[k, node])
+                book(banks[j - 1], k, impact[k], seen[k], reward[k], noise[k, node], spread[SHOCK, k])
 
 
 def drift_seen(scores: Floats, powers: Floats, age: int) -> dict[str, Any]:

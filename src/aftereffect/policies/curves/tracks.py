@@ -17,6 +17,7 @@ from aftereffect._compile import helper, kernel
 from aftereffect.model.curves import Floats
 from aftereffect.policies.curves.fit import (
     MOST_REVIEWED,
+    SHOCK,
     Records,
     book,
     fit_arm,
@@ -31,7 +32,7 @@ HIGHEST = 0.97  # a memory beyond which a track hardly moves while an allocation
 # reach it in at most 1 of 20 cases (Ville's inequality); the field is drawn and rewards are not Gaussian, so this is measured.
 ALARM = 20.0
 # Power to which evidence is taken before anybody is told: curves are not draws from the fields, and noise is estimated.
-TEMPERED = 0.5
+TEMPERED = 0.25
 
 
 def known_tracks(memory: float, realised: bool, watch_driver: bool) -> Records:
@@ -80,13 +81,15 @@ def follow(tracks: Any, impact: Floats, allocation: Floats, seen: Floats, known:
 
 
 @helper
-def book_all(banks: Floats, impact: Floats, seen: Floats, reward: Floats, noise: Floats, track: int) -> None:
+def book_all(
+    banks: Floats, impact: Floats, seen: Floats, reward: Floats, noise: Floats, spread: Floats, track: int
+) -> None:
     """Book what was seen on every track, as noisy as the one in use foretold; banks beyond the tracks' are left alone."""
     for k in range(seen.shape[0]):
         if seen[k] > 0.0:
             variance = noise[k, node_of(impact[track, k], noise.shape[1] - 1)]
             for m in range(impact.shape[0]):
-                book(banks[m], k, impact[m, k], seen[k], reward[k], variance)
+                book(banks[m], k, impact[m, k], seen[k], reward[k], variance, spread[SHOCK, k])
 
 
 @kernel

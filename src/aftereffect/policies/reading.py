@@ -1,0 +1,108 @@
+"""One number per arm, from whatever people keep such numbers in: by name where there are names, else by place.
+
+What could be read in two ways, or only with a loss, is refused: a masked array's mask, the imaginary part of complex
+numbers, dates, words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from aftereffect.errors import UnknownName, WrongTell, shown
+from aftereffect.model.curves import Floats
+
+_FLOAT = np.dtype(np.float64)
+_NUMBERS = "fiub"  # numpy's kinds: floats, whole numbers, truth values
+
+
+def by_arm(what: str, values: Any, arms: int, names: Sequence[str] | None, missing: float = np.nan) -> Floats:
+    """One number per arm; `missing` stands for arms that a mapping, a Series or a one-row frame does not name."""
+    kind = type(values)
+    if kind is np.ndarray and values.dtype is _FLOAT and values.shape == (arms,):  # told most often, and to be quick
+        return np.asarray(values)
+    if kind is list or kind is np.ndarray:
+        return _in_order(what, values, arms)
+    if isinstance(values, Mapping):
+        return _by_name(what, values.items(), arms, names, missing)
+    library = type(values).__module__.partition(".")[0]
+    if library in ("pandas", "polars"):
+        return _from_table(what, values, library, arms, names, missing)
+    return _in_order(what, values, arms)
+
+
+def _in_order(what: str, values: Any, arms: int) -> Floats:
+    if type(values) is not list and isinstance(values, np.ma.MaskedArray):
+        raise WrongTell(
+            f"{what} must be {arms} numbers, got a masked array; use .filled(numpy.nan) for arms that were not seen"
+        )
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, OverflowError, UserWarning):  # the last where warnings are errors: of masked numbers
+        raise WrongTell(f"{what} must be {arms} numbers, got {shown(values)}") from None
+    if array.shape != (arms,):
+        raise WrongTell(f"{what} must be {arms} numbers, one per arm, got {_size(array)}")
+    if array.dtype is _FLOAT:
+        return array
+    if array.dtype.kind in _NUMBERS:
+        return np.asarray(array, dtype=np.float64)
+    return np.array([_number(what, k, value) for k, value in enumerate(array)])
+
+
+def _size(array: Any) -> str:
+    if array.ndim == 0:
+        return shown(array.item())
+    return str(array.size) if array.ndim < 2 else f"a table of {' x '.join(map(str, array.shape))}"
+
+
+def _number(what: str, arm: Any, value: Any) -> float:
+    """A number, None or a library's own word for a missing one; nothing else."""
+    if value is None or type(value).__name__ == "NAType":
+        return np.nan
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    # numpy's are known by their kind: its time spans call themselves whole numbers
+    if value.dtype.kind in _NUMBERS if isinstance(value, np.generic) else isinstance(value, (Real, Decimal)):
+        with suppress(OverflowError):
+            return float(value)
+    raise WrongTell(f"{what} of arm {arm!r} must be a number, got {shown(value)}")
+
+
+def _by_name(
+    what: str, pairs: Iterable[tuple[Any, Any]], arms: int, names: Sequence[str] | None, missing: float
+) -> Floats:
+    if names is None:
+        raise WrongTell(f"this agent's arms have no names; give a list of {arms} numbers")
+    result = np.full(arms, missing)
+    told: set[Any] = set()
+    for name, value in pairs:
+        if not isinstance(name, str) or name not in names:
+            raise UnknownName("arm", str(name), names)
+        if name in told:
+            raise WrongTell(f"{what} names arm {name!r} twice")
+        told.add(name)
+        result[names.index(name)] = _number(what, name, value)
+    return result
+
+
+def _from_table(what: str, values: Any, library: str, arms: int, names: Sequence[str] | None, missing: float) -> Floats:
+    """A Series or a frame with a single row: its labels are arms. Without names on either side, in order."""
+    kind = type(values).__name__
+    if kind == "DataFrame":
+        if len(values) != 1:
+            raise WrongTell(f"{what}: a frame needs one row and a column for each arm, got {len(values)} rows")
+        row = values.row(0) if library == "polars" else values.iloc[0].tolist()
+        return _by_name(what, zip(values.columns, row, strict=True), arms, names, missing)
+    if kind != "Series":
+        raise WrongTell(f"{what} must be {arms} numbers, got a {library} {kind}")
+    if library == "polars" and names is not None:
+        raise WrongTell(f"{what}: a polars Series has no labels to go by; give a mapping, or a frame of one row")
+    labels = values.index.tolist() if library == "pandas" else list(range(len(values)))
+    if names is None and labels == list(range(arms)):
+        return np.array([_number(what, k, value) for k, value in enumerate(values.to_list())])
+    return _by_name(what, zip(labels, values.to_list(), strict=True), arms, names, missing)

@@ -1,0 +1,56 @@
+"""Does a state that was read from a file make sense? Kernels trust theirs: a NaN or a wrong place would loop or crash them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from aftereffect.errors import CorruptFile, shown
+
+Array = np.ndarray[Any, Any]
+
+DECIDED = ("bounds", "options", "multipliers", "xi", "scale")  # settled at the start, by policy and setting
+CONSTANTS = "constants"  # too, but for the last of EXP3's: the chance of its last draw
+PLACES = ("levels", "trial")  # levels of the grid
+ENDLESS, INDICES = ("tally",), 2  # counts and sums, and in this row indices: that of an arm never tried is endless
+
+
+def require_sense(what: str, sensible: bool, found: Array) -> None:
+    """Refuse what no course of rounds leads to."""
+    if not sensible:
+        raise CorruptFile(f"{what} cannot be {shown(found.ravel().tolist())}")
+
+
+def check_arrays(arrays: Mapping[str, Array], fresh: Mapping[str, Array]) -> None:
+    """What holds for the states of all policies of this package, array by array beside those of a fresh one."""
+    for name, array in arrays.items():
+        prefix, dot, leaf = name.rpartition(".")
+        start = fresh[name]
+        if array.dtype.kind == "f":
+            require_sense(name, not np.isnan(array).any(), array)
+            if not np.isinf(start).any():
+                bounded = array[:INDICES] if leaf in ENDLESS else array
+                require_sense(name, not np.isinf(bounded).any(), array)
+        if leaf == "rng":
+            require_sense(name, bool(array.any()), array)  # a generator of zeros gives zeros for ever
+        if leaf in DECIDED:
+            require_sense(name, _same(array, start), array)
+        if leaf == CONSTANTS:
+            settled = len(array) - (f"{prefix}{dot}tree" in arrays)
+            require_sense(name, _same(array[:settled], start[:settled]), array)
+        bounds = fresh.get(f"{prefix}{dot}bounds")
+        if leaf in PLACES and bounds is not None:
+            require_sense(name, bool(np.all((array >= 0) & (array <= bounds[1].max()))), array)
+
+
+def _same(array: Array, start: Array) -> bool:
+    """Equal, but for the rounding of parameters that were given as shorter floats than files keep."""
+    return bool(np.allclose(array, start, rtol=1e-6, atol=0))
+
+
+def check_shares(what: str, shares: Array) -> None:
+    """Shares of one round, as an agent deploys them."""
+    on_simplex = np.all((shares >= 0) & (shares <= 1)) and abs(shares.sum() - 1) <= 1e-6
+    require_sense(what, bool(on_simplex), shares)
