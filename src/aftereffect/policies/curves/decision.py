@@ -117,8 +117,10 @@ class CurvesState(NamedTuple):
 
 
 # fields that hold nothing from one call to the next
-WORKSPACE = ("target", "midway", "spare", "posterior", "sure", "mixed", "column", "across", "drawn", "value", "fresh")
-WORKSPACE += ("room", "work")
+WORKSPACE = (
+    *("target", "midway", "spare", "posterior", "sure", "mixed", "column", "across"),
+    *("drawn", "value", "fresh", "room", "work"),
+)
 
 
 @helper
@@ -382,7 +384,7 @@ def try_target(state: CurvesState, t: int, rounds: float, stage: int, doubt: flo
     now.stage = stage
     longest = tuning.growth * rounds if stage == TRYING else length
     now.hold_until = t + int(max(shortest_hold(state, t) if stage == TRYING else 1.0, min(length, longest)))
-    return net
+    return float(net)
 
 
 @kernel
