@@ -115,7 +115,7 @@ OTHER_VALUES: dict[str, list[Any]] = {
     "discount": [0.5, 0.123456789012345],
     "draws": [50],
     "estimation": [0.35],
-    "exploration": [100.0],
+    "caution": [2.0],
     "follow": ["realised"],
     "form": ["loss"],
     "grid_for": ["cucb"],

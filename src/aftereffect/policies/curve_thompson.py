@@ -72,6 +72,7 @@ from aftereffect.policies.curves.tracks import (
 from aftereffect.policies.curves.values import price, take_turn
 from aftereffect.policies.grid import deploy_levels, make_grid
 from aftereffect.policies.rules import register_rule
+from aftereffect.policies.sense import require_sense
 
 LEVELS = 200  # half a percent; twice as many gain a little at kinks, lose it elsewhere and cost twice the time
 FINER_FROM = 200_000  # rounds from which on half a percent is too coarse at a kink: levels then grow with the root of the horizon
@@ -205,8 +206,40 @@ class CurveThompson(Policy):
             work=np.zeros((arms, nodes)),
         )
 
+    def check_state(self, state: CurvesState, fresh: CurvesState) -> None:
+        check_curves(state, fresh)
+
     def explain(self, state: CurvesState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         return explain_curves(state, self.grid(setting))
+
+
+def check_curves(state: CurvesState, fresh: CurvesState) -> None:
+    """Refuse a saved state whose places lie outside their arrays or whose numbers no rounds lead to: kernels trust them."""
+    now, (low, high) = state.now, fresh.bounds
+    places = {"field": len(state.fields), "track": len(state.tracks), "age": len(state.powers), "stage": len(STAGES)}
+    for name, count in places.items():
+        require_sense(name, bool(np.all((now[name] >= 0) & (now[name] < count))), now[name])
+    for name in ("seen", "shares"):
+        require_sense(name, bool(np.all((now[name] >= 0) & np.isfinite(now[name]))), now[name])
+    for name, levels in (("home", state.home), ("levels", state.levels)):
+        told = name == "home" or now["hold_until"][0] > 0
+        fits = bool(np.all((levels >= low) & (levels <= high)) and levels.sum() == fresh.home.sum())
+        require_sense(name, fits or not told, levels)
+    for name in ("memory", "realised"):
+        require_sense(f"tracks.{name}", bool(np.all(state.tracks[name] == fresh.tracks[name])), state.tracks[name])
+    weight = state.tracks["weight"]
+    require_sense(
+        "tracks.weight", bool(np.all((weight >= 0) & (weight * (1 - state.tracks["memory"]) <= 1 + 1e-9))), weight
+    )
+    for name, given in (("fields", fresh.fields), ("tuning", fresh.tuning)):
+        require_sense(name, bool(np.all(getattr(state, name) == given)), np.zeros(0))
+    require_sense("powers", bool(np.all(state.powers == fresh.powers)), state.powers)
+    require_sense("impact", bool(np.all((state.impact >= 0) & (state.impact <= 1 + 1e-9))), state.impact)
+    belief = np.stack([state.belief["rate"], state.belief["scale"]])
+    require_sense("belief", bool(np.all((belief > 0) & (belief < 1))), belief)
+    for name, least in (("banks", 0.0), ("noise", 1e-9), ("spread", 0.0)):
+        require_sense(name, bool(np.all(getattr(state, name) >= least)), np.zeros(0))
+    require_sense("spread", bool(np.all(state.spread[DISPERSION] > 0)), state.spread)
 
 
 def usual_levels(setting: Setting) -> int:
@@ -278,9 +311,7 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
     return reasons
 
 
-def never_visited(
-    booked: Floats, mean: Floats, deviation: Floats, best: float, grid: Grid
-) -> list[list[tuple[float, float]]]:
+def never_visited(booked: Floats, mean: Floats, deviation: Floats, best: float, grid: Grid) -> list[list[list[float]]]:
     """Ranges of each arm's share that were never visited and could matter.
 
     They could if the arm's response there, two deviations above its estimate, would make some allocation better than the
@@ -297,7 +328,7 @@ def never_visited(
         distance = np.abs(shares[:, None] - shares[visited][None]).min(axis=1) if len(visited) else np.ones(nodes)
         matters = (hoped > best) & (distance > NEAR)
         edges = np.flatnonzero(np.diff(np.concatenate([[0], matters.astype(int), [0]])))
-        found.append([(float(shares[a]), float(shares[b - 1])) for a, b in zip(edges[::2], edges[1::2], strict=True)])
+        found.append([[float(shares[a]), float(shares[b - 1])] for a, b in zip(edges[::2], edges[1::2], strict=True)])
     return found
 
 

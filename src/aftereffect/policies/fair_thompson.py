@@ -21,7 +21,7 @@ from aftereffect.model.fairness import check_tolerance
 from aftereffect.oracle.bands import best_in_band
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.base import Grid, Policy, Setting, check_memory, check_positive, check_whole, register
-from aftereffect.policies.curve_thompson import MOST_LEVELS, CurveThompson, explain_curves
+from aftereffect.policies.curve_thompson import MOST_LEVELS, CurveThompson, check_curves, explain_curves
 from aftereffect.policies.curves.decision import (
     SEARCHING,
     TRYING,
@@ -38,6 +38,7 @@ from aftereffect.policies.curves.decision import (
 from aftereffect.policies.curves.fit import (
     BELIEF,
     BOOKED,
+    DISPERSION,
     MEAN,
     SHOCK,
     VARIANCE,
@@ -59,6 +60,7 @@ from aftereffect.policies.grid import deploy_levels
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.rules import skip as skip_curves
 from aftereffect.policies.rules import tell as tell_curves
+from aftereffect.policies.sense import require_sense
 
 CELLS, USUAL_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
 DISTRUST = 1.5  # reward that a deviation of a measure's estimate costs
@@ -270,6 +272,16 @@ class FairThompson(Policy):
             trial=np.zeros(arms, dtype=np.int64),
             work=np.zeros((3, arms, nodes)),
         )
+
+    def check_state(self, state: FairThompsonState, fresh: FairThompsonState) -> None:
+        check_curves(state.curves, fresh.curves)
+        require_sense("field", 0 <= state.field[0] < len(state.fields), state.field)
+        require_sense("fields", bool(np.all(state.fields == fresh.fields)), state.field)
+        require_sense("tolerance", bool(np.all((state.tolerance >= 0) & (state.tolerance <= 1))), state.tolerance)
+        belief = np.stack([state.belief["rate"], state.belief["scale"]])
+        require_sense("belief", bool(np.all((belief > 0) & (belief < 1))), belief)
+        require_sense("noise", bool(np.all(state.noise > 0) and np.all(state.spread[DISPERSION] > 0)), state.spread)
+        require_sense("booked", bool(np.all(state.booked >= 0)), np.zeros(0))
 
     def explain(self, state: FairThompsonState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         reasons = explain_curves(state.curves, self.grid(setting))

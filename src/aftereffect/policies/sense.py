@@ -11,7 +11,16 @@ from aftereffect.errors import CorruptFile, shown
 
 Array = np.ndarray[Any, Any]
 
-DECIDED = ("bounds", "options", "multipliers", "xi", "scale")  # settled at the start, by policy and setting
+DECIDED = (
+    "bounds",
+    "options",
+    "multipliers",
+    "xi",
+    "scale",
+    "limits",
+    "draws",
+    "weeks",
+)  # settled at the start, by policy and setting
 CONSTANTS = "constants"  # too, but for the last of EXP3's: the chance of its last draw
 PLACES = ("levels", "trial")  # levels of the grid
 ENDLESS, INDICES = ("tally",), 2  # counts and sums, and in this row indices: that of an arm never tried is endless

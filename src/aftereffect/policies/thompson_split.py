@@ -16,6 +16,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.policies.base import Policy, Setting, check_whole, register
 from aftereffect.policies.base_arms import project
 from aftereffect.policies.rules import register_rule
+from aftereffect.policies.sense import require_sense
 
 
 class ThompsonSplitState(NamedTuple):
@@ -71,6 +72,9 @@ class ThompsonSplit(Policy):
             tally=np.zeros((2, setting.arms)),
             limits=np.stack([limits.floors, limits.caps]),
         )
+
+    def check_state(self, state: ThompsonSplitState, fresh: ThompsonSplitState) -> None:
+        require_sense("tally", bool(np.all((state.tally >= 0) & np.isfinite(state.tally))), state.tally)
 
     def explain(self, state: ThompsonSplitState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         wins, losses = state.tally

@@ -364,7 +364,7 @@ def best_for(state: CurvesState, curves: Floats, turns: bool, levels: Ints) -> f
 @helper
 def shortest_hold(state: CurvesState, t: int) -> float:
     """Rounds that a decision is held for at least: a few observations."""
-    return max(1.0, state.tuning[0].hold / max(1.0, state.now[0].seen / max(1, t - 1)))
+    return float(max(1.0, state.tuning[0].hold / max(1.0, state.now[0].seen / max(1, t - 1))))
 
 
 @helper

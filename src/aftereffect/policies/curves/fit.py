@@ -110,7 +110,7 @@ def renew_scale(booked: Floats, belief: Any) -> None:
 @helper
 def precision_of(booked: Floats, k: int, i: int, spread: Floats) -> float:
     """Precision of the mean reward booked at a node."""
-    return min(booked[WEIGHT, k, i] / spread[DISPERSION, k], MOST_WEIGHT)
+    return float(min(booked[WEIGHT, k, i] / spread[DISPERSION, k], MOST_WEIGHT))
 
 
 @kernel

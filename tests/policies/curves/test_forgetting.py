@@ -1,0 +1,141 @@
+"""Banks that forget: what they weigh, and whether their scores follow what the world does."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import aftereffect as ae
+from aftereffect.policies.curves.fit import BOOKED, COUNT, PULLED
+from aftereffect.policies.curves.forgetting import (
+    POWERS,
+    RELUCTANCE,
+    SUREST,
+    drift_seen,
+    forget,
+    fresh_scores,
+    judge_and_book,
+    trusted,
+)
+from aftereffect.simulation.simulate import run_once
+
+
+def test_forgetting_weighs_a_round_by_its_age() -> None:
+    """Booked in round s, everything weighs (s/t)^power in round t, on whatever way from s to t."""
+    powers, banks = np.array(POWERS), np.zeros((len(POWERS) - 1, BOOKED, 2, 5))
+    booked_at = {3: 0, 10: 1, 37: 2, 100: 3}
+    before = 1
+    for now in (1, 3, 4, 10, 22, 37, 90, 100, 120):
+        forget(banks, powers, before, now)
+        before = now
+        if now in booked_at:
+            banks[:, :, :, booked_at[now]] += np.arange(1.0, BOOKED + 1)[:, None]
+    for j, power in enumerate(POWERS[1:]):
+        for s, node in booked_at.items():
+            expected = (s / 120) ** power * np.arange(1.0, BOOKED + 1)
+            assert banks[j, :, 0, node] == pytest.approx(expected)
+            assert banks[j, :, 1, node] == pytest.approx(expected)
+
+
+def test_a_bank_rests_on_the_latest_part_of_the_past() -> None:
+    """Sum of (s/t)^power over the rounds: 1/(power + 1) of them."""
+    for j, power in enumerate(POWERS):
+        weight = ((np.arange(10_000) + 0.5) / 10_000) ** power
+        assert trusted(np.array(POWERS), j) == pytest.approx(weight.mean(), rel=1e-4)
+
+
+def test_an_agents_banks_weigh_by_age() -> None:
+    """An observation's age counts from the last time the banks faded before it."""
+    agent = ae.CurveThompson(memory=0.0, levels=4).start(1, seed=1)
+    faded = []
+    for _ in range(100):
+        agent.ask()
+        faded.append(int(agent.state.now[0]["faded_at"]))
+        agent.tell([1.0])
+    booked = agent.state.banks[len(agent.state.tracks) :, COUNT, 0, 4]
+    assert len(set(faded)) > 10
+    for power, count in zip(agent.state.powers[1:], booked, strict=True):
+        assert count == pytest.approx(sum((s / faded[-1]) ** power for s in faded))
+
+
+def test_banks_are_scored_by_what_they_foretold() -> None:
+    """A round counts for as many tosses as the variance of its mean, that of the estimate included, makes it."""
+    foretold = np.zeros((3, 2, 2, 5))
+    foretold[:, 0, :, 4] = [[0.5, 0.2], [0.8, 0.2], [0.0, 0.0]]
+    foretold[0, 1, 0, 4] = 0.01
+    scores, banks = fresh_scores(), np.zeros((2, BOOKED, 2, 5))
+    noise, spread = np.full((2, 5), 0.2), np.array([[0.5, 1.0], [0.03, 0.0]])
+    judge_and_book(
+        scores, banks, foretold, noise, spread, np.array([1.0, 0.0]), np.array([4.0, 0.0]), np.array([0.75, 0.0])
+    )
+    tosses = 0.5 * 0.5 / (0.5 * 0.2 / 4 + 0.03 + 0.01)
+    log_likelihood = lambda m: 0.75 * math.log(m) + 0.25 * math.log(1 - m)  # noqa: E731
+    gained = [tosses * (log_likelihood(m) - log_likelihood(0.5)) for m in (0.8, SUREST)]
+    assert scores == pytest.approx([0.0, *(g - RELUCTANCE for g in gained)])
+    assert banks[:, COUNT].sum(axis=(1, 2)).tolist() == [4.0, 4.0]
+    assert banks[:, PULLED, 0, 4].tolist() == pytest.approx([4.0 / 0.2 * 0.75] * 2)
+
+
+def _scores(rates: list[float], seed: int) -> np.ndarray:
+    """Scores after every round of one arm's coins, of these rates."""
+    agent, random = ae.CurveThompson(memory=0.5, levels=10).start(1, seed=seed), np.random.default_rng(seed)
+    rows = []
+    for rate in rates:
+        agent.ask()
+        agent.tell([random.binomial(20, rate) / 20], trials=[20])
+        rows.append(agent.state.scores.copy())
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_fall_where_nothing_changes_and_rise_after_an_abrupt_change(seed: int) -> None:
+    still = _scores([0.3] * 600, seed)
+    assert np.all(still[-1, 1:] < -RELUCTANCE - 0.1)
+    assert still[-1, 2] < -RELUCTANCE - 1.0
+    assert still[:, 1:].max() < -RELUCTANCE + 5.0
+    changed = _scores([0.3] * 300 + [0.6] * 100, seed)
+    assert np.array_equal(changed[:300], still[:300])
+    assert np.all(changed[399, 1:] > changed[299, 1:] + RELUCTANCE)
+    assert np.all(changed[:, 0] == 0.0)
+
+
+def test_before_any_reward_no_drift_is_claimed() -> None:
+    found = drift_seen(fresh_scores(), np.array(POWERS), 0)
+    assert found == {"drifting": False, "log10_evidence": 0.0, "trusts_latest": 1.0}
+
+
+def test_drift_is_said_when_the_evidence_is_twenty_to_one() -> None:
+    """Both scores alike and halved: 2 log 20 above where they began."""
+    for off, drifting in ((-0.01, False), (0.01, True)):
+        scores = fresh_scores() + np.array([0.0, 1.0, 1.0]) * (2.0 * math.log(20.0) + off)
+        found = drift_seen(scores, np.array(POWERS), 2)
+        assert found["drifting"] is drifting
+        assert found["trusts_latest"] == pytest.approx(1 / 16)
+
+
+def test_drift_is_seen_where_there_is_some_and_rarely_where_there_is_none() -> None:
+    """At most 5 percent by Ville's inequality: 5 of 16 would happen with probability below .001 even at 5 percent."""
+    said: dict[int | None, list[bool]] = {}
+    for drift in (None, 8_000):
+        said[drift] = []
+        for name, seed in itertools.product(("patrol", "loan", "bump", "lipschitz"), range(4)):
+            problem = ae.problem(name, memory=0.5, seed=seed, drift=drift, units=20)
+            state = run_once(problem, ae.CurveThompson(levels=60), np.array([8_000]), seed).state
+            said[drift].append(drift_seen(state.scores, state.powers, int(state.now[0]["age"]))["drifting"])
+    assert sum(said[None]) < 5
+    assert sum(said[8_000]) > 8
+
+
+def test_it_follows_responses_that_change_places() -> None:
+    """Two arms trade places half-way; what never forgets would need as long again to notice."""
+    good, bad = (lambda x: 0.8 + 0.0 * x), (lambda x: 0.3 + 0.0 * x)
+    problem = ae.Problem([good, bad], impact=ae.Discounted(0.5), drift=ae.Drift([bad, good], 40_000))
+    done = run_once(problem, ae.CurveThompson(), np.array([36_000, 40_000]), 3)
+    late = (done.utility[1] - done.utility[0]) / 4_000
+    assert late > 0.72  # of .78 at best, .31 without noticing
+    said = ae.CurveThompson(memory=0.5).explain(done.state, ae.Setting(2, memory=0.5), 40_001, done.allocation[-1])
+    assert said["drift"]["drifting"]
+    assert said["drift"]["trusts_latest"] < 1.0
