@@ -74,8 +74,9 @@ def test_measured_rewards_scatter_less_than_counts() -> None:
     for off in (0.0, 0.003):
         agent, random = ae.CurveThompson(memory=0.0, levels=20).start(2, seed=1), np.random.default_rng(1)
         for _ in range(100):
-            agent.ask()
-            agent.tell(random.choice([0.5, 0.6], 2) + off, trials=[10, 10])
+            p = agent.ask()
+            rewards = np.where(p > 0, random.choice([0.5, 0.6], 2) + off, NAN)
+            agent.tell(rewards, trials=np.where(p > 0, 10, 0))
         assert int(agent.state.now[0]["measured"]) == int(off > 0)
         found.append(agent.state.spread[DISPERSION].copy())
     assert found[0].tolist() == [1.0, 1.0]
@@ -138,7 +139,7 @@ def _moved(caution: float, seed: int) -> float:
 def test_the_cautious_move_less() -> None:
     moved = [float(np.mean([_moved(caution, seed) for seed in range(8)])) for caution in (0.3, 1.0, 3.0)]
     assert moved[0] > moved[1] > moved[2]
-    assert moved[0] > 1.3 * moved[2]
+    assert moved[0] > 3 * moved[2]
 
 
 def test_floors_and_caps_are_kept() -> None:
@@ -232,9 +233,8 @@ def test_it_beats_the_even_split_where_institutions_decide() -> None:
     compared = ae.simulate(family, policies, 104, runs=1, instances=6, seed=9, threads=1)
     ours, even = (compared[p.key].utility[:, -1] / 104 for p in policies)
     best = np.array([b.utility for b in compared[policies[0].key].best])
-    assert ours.mean() > even.mean()
-    assert np.mean((ours - even) / (best - even)) > 0.25
-    assert np.all(ours > even - 0.01)
+    assert np.all(ours > even)
+    assert np.mean((ours - even) / (best - even)) > 0.6  # .85 to .87 for three seeds
 
 
 def test_it_beats_history_ucb_by_far() -> None:
@@ -242,7 +242,7 @@ def test_it_beats_history_ucb_by_far() -> None:
     policies = [ae.CurveThompson(), ae.HistoryUCB(log="printed")]
     compared = ae.simulate(family, policies, 20_000, runs=1, instances=6, seed=9, threads=1)
     ours, theirs = (compared[p.key].regret[:, -1].mean() for p in policies)
-    assert theirs > 2.5 * ours
+    assert theirs > 5 * ours  # 15 times is measured
 
 
 # Activations as the driver: holding a split, or taking turns.

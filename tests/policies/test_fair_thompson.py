@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import aftereffect as ae
-from aftereffect.policies.curve_fit import COUNT, DRAWN, VALUE
+from aftereffect.policies.curves.decision import MOVING
+from aftereffect.policies.curves.fit import COUNT, PULLED
+from aftereffect.policies.storage import _arrays
+from aftereffect.simulation.simulate import run_once, setting_for
+from aftereffect.testing import check_policy
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(("arms", "feedback"), [(1, "one"), (2, "independent"), (3, "split")])
+def test_it_conforms(arms, feedback):
+    check_policy(ae.FairThompson(tolerance=0.1, memory=0.4, levels=20), arms=arms, horizon=80, feedback=feedback)
 
 
 @pytest.mark.parametrize("name", ["lending", "patrol", "loan"])
@@ -21,35 +34,57 @@ def test_it_keeps_the_tolerance_and_earns_the_fair_optimum(name):
     assert np.all(parity.fair_regret[:, -1] / 20_000 < 0.015)
 
 
-def test_every_decision_is_the_best_within_a_band():
-    """Against enumeration, from the curves it drew and the measures it believes in."""
-    agent = ae.FairThompson(tolerance=0.15, memory=0.3, levels=12).start(3, seed=2)
-    random = np.random.default_rng(1)
-    grid = [np.array([a, b, 12 - a - b]) for a in range(13) for b in range(13 - a)]
-    rows, judged = np.arange(3), 0
-    for t in range(600):
+def _told(policy: ae.FairThompson, rounds: int, arms: int = 3, **start):
+    """An agent, and after each ask what a world of known means tells it."""
+    agent, random = policy.start(arms, seed=2, **start), np.random.default_rng(1)
+    for t in range(1, rounds + 1):
         p = agent.ask()
-        state = agent.state
-        if agent.explain()["held_until_round"] == t + 5:  # decided in this round
-            value, measure = state.curves.cells[VALUE], state.measures[DRAWN]
+        yield t, p, agent
+        seen = random.random(arms) < p
+        rewards = np.where(seen, random.random(arms) < 0.9 - 0.6 * p, NAN)
+        agent.tell(rewards, measures=(random.random(arms) < np.array([0.2, 0.4, 0.8])[:arms] * p).astype(float))
+
+
+def test_every_target_is_the_best_within_a_band():
+    """Against enumeration, from the values it compared last and the measures it believes in."""
+    grid = [np.array([a, b, 12 - a - b]) for a in range(13) for b in range(13 - a)]
+    rows, judged, moved, hold_until = np.arange(3), 0, 0, 0
+    for t, p, agent in _told(ae.FairThompson(tolerance=0.15, memory=0.3, levels=12), 600):
+        state, curves = agent.state, agent.state.curves
+        if t >= hold_until:  # decided in this round
+            value, measure = curves.value, state.measures
             fair = [levels for levels in grid if np.ptp(measure[rows, levels]) <= state.tolerance[1] + 1e-12]
             best = max(value[rows, levels].sum() for levels in fair)
-            chosen = np.rint(p * 12).astype(int)
-            assert value[rows, chosen].sum() == pytest.approx(best)
+            assert value[rows, curves.target].sum() == pytest.approx(best)
+            assert np.ptp(measure[rows, curves.home]) <= state.tolerance[1] + 1e-12
+            assert np.rint(p * 12).astype(int).tolist() == curves.levels.tolist()
+            if int(curves.now[0]["stage"]) == MOVING:
+                assert curves.levels.tolist() == curves.home.tolist() == curves.target.tolist()
+                moved += 1
             judged += 1
-        seen = random.random(3) < p
-        rewards = np.where(seen, random.random(3) < 0.9 - 0.6 * p, np.nan)
-        agent.tell(rewards, measures=(random.random(3) < [0.2, 0.4, 0.8] * p).astype(float))
-    assert judged > 100
+        hold_until = int(curves.now[0]["hold_until"])
+    assert judged > 80
+    assert moved > 3
 
 
-def test_measures_are_booked_at_the_impact_and_learned():
+def test_measures_are_booked_at_the_impact():
+    agent = ae.FairThompson(tolerance=0.1, memory=0.5, levels=10).start(2)
+    agent.ask()
+    agent.tell(None, allocation=[1.0, 0.0], measures=[0.3, NAN])
+    agent.ask()
+    agent.tell(None, allocation=[0.0, 1.0], measures=[NAN, 0.8])
+    booked = agent.state.booked[0]
+    assert booked[COUNT].sum(axis=1).tolist() == [1.0, 1.0]
+    assert booked[PULLED, 0, 10] / booked[COUNT, 0, 10] == pytest.approx(0.3 / 0.25)
+    assert booked[COUNT, 1, 7] == 1.0  # two thirds
+    assert not agent.state.curves.banks[:, COUNT].any()
+
+
+def test_measures_are_learned():
     """Told measures without noise, its estimates at the impacts visited are right."""
     problem = ae.Problem(
         [lambda _x: 0.5] * 2, ae.Discounted(0.5), fairness=ae.Fairness([lambda x: x, lambda x: 0.4 * x], noise="none")
     )
-    from aftereffect.simulation.simulate import run_once, setting_for
-
     policy = ae.FairThompson()
     run = run_once(problem, policy, np.array([3000]), 3, trace=True)
     agent = ae.Agent(policy, setting_for(problem, 3000, np.arange(1, 5, dtype=np.uint64)))
@@ -58,11 +93,54 @@ def test_measures_are_booked_at_the_impact_and_learned():
         agent.tell(np.where(seen > 0, reward, np.nan), allocation=allocation, measures=measured)
     agent.ask()
     state = agent.state
-    visited = state.booked[COUNT] > 100
-    x = np.linspace(0, 1, state.measures.shape[2])
+    visited = state.booked[0, COUNT] > 100
+    x = np.linspace(0, 1, state.measures.shape[1])
     for k, curve in enumerate((x, 0.4 * x)):
         assert visited[k].any()
-        assert np.abs(state.measures[DRAWN, k] - curve)[visited[k]].max() < 0.03
+        assert np.abs(state.measures[k] - curve)[visited[k]].max() < 0.03
+
+
+def test_it_starts_from_the_split_it_is_told_and_keeps_bounds():
+    policy = ae.FairThompson(tolerance=0.2, memory=0.5, levels=20)
+    agent = policy.start(3, start=[0.5, 0.3, 0.2], floors=0.1, caution=1.7)
+    assert agent.state.curves.home.tolist() == [10, 6, 4]
+    assert agent.state.curves.impact == pytest.approx(np.tile([0.5, 0.3, 0.2], (len(agent.state.curves.tracks), 1)))
+    assert float(agent.state.curves.tuning[0]["caution"]) == 1.7
+    for _, p, _ in _told(policy, 200, floors=0.1, caps=[0.5, 0.6, 1.0]):
+        assert p.min() >= 0.1 - 1e-12
+        assert np.all(p <= [0.5 + 1e-12, 0.6 + 1e-12, 1.0])
+
+
+def test_explanations_say_what_measures_are_believed():
+    for _, p, agent in _told(ae.FairThompson(tolerance=0.15, memory=0.3, levels=12), 60):
+        said = agent.explain()
+        levels = np.rint(p * 12).astype(int)
+        measures = agent.state.measures[np.arange(3), levels]
+        assert [arm["measure"] for arm in said["arms"]] == pytest.approx(measures)
+        assert said["estimated_gap"] == pytest.approx(np.ptp(measures))
+        assert said["tolerance"] == 0.15
+        assert "favourite" not in said
+        assert {"stage", "home", "memory", "model", "drift"} <= set(said)
+
+
+def test_it_resumes_bit_by_bit_and_saves_no_workspace(tmp_path: Path):
+    path, random = tmp_path / "agent.json", np.random.default_rng(4)
+    for t, _, agent in _told(ae.FairThompson(tolerance=0.15, memory=0.3, levels=12), 60):
+        if t % 12 == 0:
+            agent.save(path)
+    names = {name for name, _ in _arrays(agent.state)}
+    assert not names & {"doubts", "trial", "work", "curves.posterior", "curves.mixed", "curves.value"}
+    one, two = ae.load_agent(path), ae.load_agent(path)
+    for name in ("doubts", "trial", "work"):
+        getattr(two.state, name)[...] = 3
+    for name in ("posterior", "mixed", "value", "target", "spare"):
+        getattr(two.state.curves, name)[...] = 3
+    for _ in range(60):
+        p = one.ask()
+        assert two.ask().tolist() == p.tolist()
+        rewards = np.where(p > 0, random.random(3), NAN)
+        for agent in (one, two):
+            agent.tell(rewards, measures=p * [0.2, 0.4, 0.8])
 
 
 def test_a_tolerance_out_of_reach_is_widened_and_said():

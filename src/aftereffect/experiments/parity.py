@@ -13,6 +13,7 @@ from aftereffect.policies.base import Policy
 from aftereffect.policies.curve_thompson import CurveThompson
 from aftereffect.policies.fair_thompson import FairThompson
 from aftereffect.policies.phased import HistoryUCB
+from aftereffect.policies.simple import Fixed
 from aftereffect.simulation.result import Parity
 from aftereffect.simulation.simulate import draw_instances, simulate
 from aftereffect.theory.fair_dual import fair_dual
@@ -111,3 +112,34 @@ def measure_gaps(instances: int, seed: int) -> Iterator[GapRow]:
             float(gaps.max()),
             float(np.mean([d.gap for d in duals])),
         )
+
+
+@dataclass(frozen=True)
+class WeeklyRow:
+    """One policy on one problem at the scale of weekly decisions."""
+
+    problem: str
+    arms: int
+    horizon: int
+    policy: str
+    utility: float  # a round
+    violated: float  # share of rounds
+    violation: float  # a round
+
+
+WEEKS, UNITS = (104, 208, 520), 200
+
+
+def measure_weekly_parity(instances: int, seed: int) -> Iterator[WeeklyRow]:
+    """Fair-thompson and the even split with units, the memory told."""
+    for name, arms in CELLS:
+        world = family(name, arms=arms, memory=MEMORY, units=UNITS)
+        count = instances_of(name, instances)
+        runs = instances if count == 1 else 1
+        for label, policy in (("fair-thompson", FairThompson()), ("even split", Fixed())):
+            result = simulate(world, policy, WEEKS[-1], runs, count, seed, WEEKS)
+            assert result.parity is not None  # every cell has a measure
+            for i, weeks in enumerate(WEEKS):
+                utility, violation = result.utility[:, i].mean() / weeks, result.parity.mean_violation[:, i].mean()
+                violated = result.parity.violated_share[:, i].mean()
+                yield WeeklyRow(name, arms, weeks, label, float(utility), float(violated), float(violation))

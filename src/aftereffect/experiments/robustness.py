@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,8 +13,10 @@ import numpy as np
 from aftereffect._random import generator
 from aftereffect.experiments.arena import DRAWN, MEMORY
 from aftereffect.model.catalog import family
+from aftereffect.model.feedback import Shock
+from aftereffect.model.problem import Problem
 from aftereffect.policies.base import Policy
-from aftereffect.policies.curve_thompson import CurveThompson
+from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson
 from aftereffect.simulation.simulate import draw_instance, run_once, setting_for, simulate
 
 
@@ -24,9 +27,7 @@ def explanations(
     drawn = family(name, arms=2, memory=MEMORY, drift=drift)
 
     def one(number: int) -> dict[str, Any]:
-        problem = draw_instance(drawn, seed, number)
-        done = run_once(problem, policy, np.array([horizon]), seed, number)
-        return policy.explain(done.state, setting_for(problem, horizon, generator(0)), horizon + 1, done.allocation[-1])
+        return _explained(draw_instance(drawn, seed, number), policy, horizon, seed, number)
 
     with ThreadPoolExecutor() as pool:
         return list(pool.map(one, range(instances)))
@@ -50,6 +51,65 @@ def measure_alarms(horizon: int, instances: int, seed: int, told: tuple[float, .
             said = [e["model"] for e in explanations(name, CurveThompson(memory=memory), horizon, instances, seed)]
             contradicted, can_tell = (float(np.mean([s[what] for s in said])) for what in ("contradicted", "can_tell"))
             yield Alarms(name, memory, contradicted, can_tell, instances)
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "single rewards": {},
+    "split, single rewards": {"feedback": "split"},
+    "30 units": {"units": 30},
+    "300 units": {"units": 300},
+    "2,000 units": {"units": 2000},
+    "300 units, rates a tenth": {"units": 300, "rate": 0.1},
+    "2,000 units, rates a thirtieth": {"units": 2000, "rate": 0.03},
+    "200 units, common shock .05": {"units": 200, "shock": 0.05},
+    "500 units, each arm's shock .03": {"units": 500, "shock": Shock(0.03, "each")},
+}  # what rewards look like where alarms must be believed
+
+
+@dataclass(frozen=True)
+class FalseAlarms:
+    """Shares of runs in which a right model cries, and what intervals of an unknown memory are worth.
+
+    `drifting` is with the memory told and with only a bound on it; `covered` is among the runs that say they can tell.
+    """
+
+    setting: str
+    horizon: int
+    contradicted: float
+    drifting: tuple[float, float]
+    can_tell: float
+    covered: float
+    runs: int
+
+
+def measure_false_alarms(horizon: int, runs: int, seed: int) -> Iterator[FalseAlarms]:
+    """The drawn families in turn, with two arms and with four, nothing wrong with the model; the memory is .5."""
+    told, bounded = CurveThompson(), CurveThompson(memory_bound=UNKNOWN_BOUND)
+
+    for name, options in SETTINGS.items():
+
+        def one(number: int, options: dict[str, Any] = options) -> tuple[bool, bool, bool, bool, bool]:
+            arms = 2 + 2 * (number // len(DRAWN) % 2)
+            drawn = family(DRAWN[number % len(DRAWN)], arms=arms, memory=MEMORY, **options)
+            problem = draw_instance(drawn, seed, number)
+            given, learned = (_explained(problem, policy, horizon, seed, number) for policy in (told, bounded))
+            memory = learned["memory"]
+            holds = memory["low"] <= MEMORY <= memory["high"]
+            drifts = given["drift"]["drifting"], learned["drift"]["drifting"]
+            return given["model"]["contradicted"], *drifts, memory["can_tell"], holds
+
+        with ThreadPoolExecutor() as pool:
+            said = np.array(list(pool.map(one, range(runs))), dtype=np.float64)
+        contradicted, drifting, drifting_bounded, can_tell, _ = said.mean(axis=0).tolist()
+        tells = said[:, 3] > 0
+        covered = float(said[tells, 4].mean()) if tells.any() else math.nan
+        yield FalseAlarms(name, horizon, contradicted, (drifting, drifting_bounded), can_tell, covered, runs)
+
+
+def _explained(problem: Problem, policy: Policy, horizon: int, seed: int, number: int) -> dict[str, Any]:
+    """What a policy says for itself at the end of a run."""
+    done = run_once(problem, policy, np.array([horizon]), seed, number)
+    return policy.explain(done.state, setting_for(problem, horizon, generator(0)), horizon + 1, done.allocation[-1])
 
 
 @dataclass(frozen=True)

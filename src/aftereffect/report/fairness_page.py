@@ -1,6 +1,6 @@
-"""The measured part of `docs/fairness.md`, between two marks. About ten minutes on two cores.
+"""The measured parts of `docs/fairness.md`, between marks. About ten minutes on two cores, the weekly part alone one.
 
-python -m aftereffect.report.fairness_page --docs docs
+python -m aftereffect.report.fairness_page --docs docs [--weekly]
 """
 
 from __future__ import annotations
@@ -10,10 +10,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from aftereffect.experiments.parity import GapRow, ParityRow, measure_gaps, measure_parity
+from aftereffect.experiments.parity import (
+    UNITS,
+    GapRow,
+    ParityRow,
+    WeeklyRow,
+    measure_gaps,
+    measure_parity,
+    measure_weekly_parity,
+)
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+WEEKLY_BEGIN, WEEKLY_END = "<!-- weekly: begin -->", "<!-- weekly: end -->"
 HORIZON, INSTANCES, SEED = 100_000, 8, 2026
+WEEKLY_INSTANCES = 20
 
 
 def measured_section(rows: Sequence[ParityRow], gaps: Sequence[GapRow], horizon: int, instances: int, seed: int) -> str:
@@ -47,20 +57,42 @@ def measured_section(rows: Sequence[ParityRow], gaps: Sequence[GapRow], horizon:
     return "\n".join(lines)
 
 
-def replace_measured(text: str, section: str) -> str:
-    """The page with its measured part replaced."""
-    before, found, rest = text.partition(BEGIN)
-    _, found_end, after = rest.partition(END)
+def weekly_section(rows: Sequence[WeeklyRow], instances: int, seed: int) -> str:
+    """The table of weekly decisions in Markdown."""
+    lines = [
+        f"{UNITS} units a round, memory .5 told, tolerance .1, seed {seed}; {instances} runs on `lending`, {instances} drawn "
+        "instances of the others; means over runs, a round, from round 1 on.",
+        "",
+        "| problem | T | policy | utility | rounds in violation | violation |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {r.problem}, K {r.arms} | {r.horizon} | {r.policy} | {r.utility:.4f} | {r.violated:.0%} | {r.violation:.4f} |"
+        for r in sorted(rows, key=lambda r: (r.problem, r.arms, r.horizon))
+    ]
+    return "\n".join(lines)
+
+
+def replace_measured(text: str, section: str, begin: str = BEGIN, end: str = END) -> str:
+    """The page with a measured part replaced."""
+    before, found, rest = text.partition(begin)
+    _, found_end, after = rest.partition(end)
     if not found or not found_end:
-        raise SystemExit(f"the page has no {BEGIN} .. {END}")
-    return f"{before}{BEGIN}\n{section}\n{END}{after}"
+        raise SystemExit(f"the page has no {begin} .. {end}")
+    return f"{before}{begin}\n{section}\n{end}{after}"
 
 
 def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--docs", type=Path, default=Path("docs"))
-    page = parser.parse_args().docs / "fairness.md"
+    parser.add_argument("--weekly", action="store_true", help="the weekly part alone")
+    given = parser.parse_args()
+    page = given.docs / "fairness.md"
+    weekly = weekly_section(list(measure_weekly_parity(WEEKLY_INSTANCES, SEED)), WEEKLY_INSTANCES, SEED)
+    page.write_text(replace_measured(page.read_text(), weekly, WEEKLY_BEGIN, WEEKLY_END))
+    if given.weekly:
+        return
     gaps = list(measure_gaps(INSTANCES, SEED))
     rows = list(measure_parity(HORIZON, INSTANCES, SEED, lambda line: print(line, file=sys.stderr, flush=True)))
     page.write_text(replace_measured(page.read_text(), measured_section(rows, gaps, HORIZON, INSTANCES, SEED)))

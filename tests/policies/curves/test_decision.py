@@ -159,9 +159,7 @@ def _one_round(state: CurvesState, middle: np.ndarray, t: int, steps: int) -> fl
         x = levels / steps
         return float(
             sum(
-                x[k] ** 2 * own[k, levels[k]]
-                + q[k] ** 2 * own[k, home[k]]
-                - 2 * x[k] * q[k] * column[k, levels[k]]
+                x[k] ** 2 * own[k, levels[k]] + q[k] ** 2 * own[k, home[k]] - 2 * x[k] * q[k] * column[k, levels[k]]
                 for k in arms
             )
         )
@@ -179,7 +177,9 @@ def _one_round(state: CurvesState, middle: np.ndarray, t: int, steps: int) -> fl
     if variance <= 0 or alike <= 0:
         return 0.0
     density = now["seen"] / now["shares"]
-    blur = sum(p[k] * state.spread[0, k] * state.noise[k, middle[k]] / density + p[k] ** 2 * state.spread[1, k] for k in arms)
+    blur = sum(
+        p[k] * state.spread[0, k] * state.noise[k, middle[k]] / density + p[k] ** 2 * state.spread[1, k] for k in arms
+    )
     memory = state.tracks[now["track"]]["memory"]
     seen = (1.0 - memory) ** 2
     shared = min(1.0, alike**2 / (single * far_single))
@@ -198,7 +198,9 @@ def test_cautious_values_by_hand() -> None:
     eased = 1.0 - TUNED["ease"] * t / (t + TUNED["patience"])
     for k in range(3):
         q, i = state.home[k] / 20, int(state.home[k])
-        assert state.value[k, i] == pytest.approx(q * state.mixed[0, k, i], abs=1e-7)  # no doubt that home is as good as home
+        assert state.value[k, i] == pytest.approx(
+            q * state.mixed[0, k, i], abs=1e-7
+        )  # no doubt that home is as good as home
         for j in (0, 7, 20):
             p = j / 20
             variance = p * p * state.mixed[1, k, j] + q * q * state.mixed[1, k, i] - 2 * p * q * state.mixed[2, k, j]

@@ -44,7 +44,9 @@ def random_bookings(seed: int, nodes: int, rounds: int = 60) -> tuple[Floats, Fl
         seen = float(random.integers(1, 50))
         noise = random.uniform(0.05, 0.25)
         impact = random.beta(2.0, 5.0)
-        fit.book(booked, 0, impact, seen, random.random(), noise, spread[SHOCK, 0])
+        scatter = math.sqrt(spread[DISPERSION, 0] * (noise / seen + spread[SHOCK, 0]))
+        reward = 0.35 + 0.2 * math.sin(6.0 * impact) + scatter * random.normal()
+        fit.book(booked, 0, impact, seen, reward, noise, spread[SHOCK, 0])
     return booked, spread
 
 
@@ -56,9 +58,7 @@ def fitted(booked: Floats, spread: Floats, field: Records, belief: Records) -> t
     return post, sure, evidence
 
 
-def gaussian_process(
-    booked: Floats, spread: Floats, covariance: Floats, rate: float
-) -> tuple[Floats, Floats, float, Floats]:
+def gaussian_process(booked: Floats, spread: Floats, covariance: Floats, rate: float) -> tuple[Floats, Floats, float]:
     """Mean, covariance and log density of the node means, less what depends on no field, as textbooks write them."""
     weight = booked[WEIGHT, 0] / spread[DISPERSION, 0]
     seen = np.flatnonzero(weight)
@@ -67,7 +67,7 @@ def gaussian_process(
     gain = np.linalg.solve(marginal, covariance[seen]).T
     density = -0.5 * (rest @ np.linalg.solve(marginal, rest) + np.linalg.slogdet(marginal)[1])
     density += 0.5 * (rest @ (weight[seen] * rest) - np.log(weight[seen]).sum())
-    return rate + gain @ rest, covariance - gain @ covariance[seen], float(density), seen
+    return rate + gain @ rest, covariance - gain @ covariance[seen], float(density)
 
 
 @pytest.mark.parametrize("row", range(12))
@@ -80,13 +80,13 @@ def test_a_fit_is_the_dense_gaussian_process(row: int, nodes: int, exact: bool) 
     kernel = np.linalg.inv(dense_prior(nodes, field["length"], 1.0)) if exact else matern(nodes, field["length"])
     booked, spread = random_bookings(row, nodes)
     covariance = size**2 * kernel + (LEVEL * 0.3) ** 2
-    mean, expected, density, _ = gaussian_process(booked, spread, covariance, 0.35)
+    mean, expected, density = gaussian_process(booked, spread, covariance, 0.35)
     post, sure, evidence = fitted(booked, spread, field, belief)
     near = 1e-6 if exact else 0.02
     deviation = np.sqrt(np.diag(expected))
     assert np.abs(post[MEAN] - mean).max() < near * (0.3 if exact else 2.0 * deviation.max())
     np.testing.assert_allclose(np.sqrt(post[VARIANCE]), deviation, rtol=near if exact else 0.05)
-    assert evidence == pytest.approx(density, abs=1e-5 if exact else 0.1 + 0.005 * abs(density))
+    assert evidence == pytest.approx(density, abs=1e-5 if exact else 0.3)
     for node in (0, nodes // 3, nodes - 1):
         column = np.zeros(nodes)
         fit.covariances(post, sure, node, column)
@@ -165,7 +165,9 @@ def test_booking_by_hand() -> None:
     assert booked[:, 1].sum() == pytest.approx(sum(expected))
 
 
-@pytest.mark.parametrize(("impact", "node"), [(0.0, 0), (0.049, 0), (0.051, 1), (0.949, 9), (1.0, 10), (1.0 + 1e-12, 10)])
+@pytest.mark.parametrize(
+    ("impact", "node"), [(0.0, 0), (0.049, 0), (0.051, 1), (0.949, 9), (1.0, 10), (1.0 + 1e-12, 10)]
+)
 def test_the_node_is_the_nearest(impact: float, node: int) -> None:
     assert fit.node_of(impact, 10) == node
 

@@ -8,8 +8,17 @@ import numpy as np
 import pytest
 
 from aftereffect.model.curves import Floats
-from aftereffect.policies.curves import tracks as module
-from aftereffect.policies.curves.fit import BELIEF, BOOKED, COUNT, PARTS, PRECISION, ROOM, fields_tried, renew_scale
+from aftereffect.policies.curves.fit import (
+    BELIEF,
+    BOOKED,
+    COUNT,
+    MOST_REVIEWED,
+    PARTS,
+    PRECISION,
+    ROOM,
+    fields_tried,
+    renew_scale,
+)
 from aftereffect.policies.curves.tracks import (
     ALARM,
     CANDIDATES,
@@ -122,9 +131,7 @@ def evidence_of(memory: float, seed: int, rounds: int = 400, units: float = 100.
     renew_scale(banks[0], belief[0])
     fields = fields_tried(NODES)
     evidence, track_evidence = np.zeros((len(tracks), len(fields))), np.zeros(len(tracks))
-    weigh_models(
-        banks, spread, fields, belief[0], rounds, np.zeros((PARTS, NODES)), np.zeros((ROOM, NODES)), evidence
-    )
+    weigh_models(banks, spread, fields, belief[0], rounds, np.zeros((PARTS, NODES)), np.zeros((ROOM, NODES)), evidence)
     weigh_tracks(evidence, track_evidence)
     assert track_evidence == pytest.approx(np.logaddexp.reduce(evidence, axis=1) - math.log(len(fields)))
     return tracks, track_evidence
@@ -151,7 +158,7 @@ def test_the_interval_holds_a_memory_between_two_candidates(memory: float) -> No
 
 def test_of_very_many_arms_a_part_stands_for_all() -> None:
     """In turn: an arm left out of one review is in another."""
-    assert module.MOST_REVIEWED // 201 < 200
+    assert MOST_REVIEWED // 201 < 200
     arms, nodes = 200, 201
     banks = np.zeros((1, BOOKED, arms, nodes))
     banks[0, :, 150, 60] = [1.0, 50.0, 200.0, 160.0, 130.0, 200.0, 160.0]
@@ -159,9 +166,7 @@ def test_of_very_many_arms_a_part_stands_for_all() -> None:
     spread, seen = np.stack([np.ones(arms), np.zeros(arms)]), []
     for t in (1, 100):
         evidence = np.zeros((1, len(fields)))
-        weigh_models(
-            banks, spread, fields, belief[0], t, np.zeros((PARTS, nodes)), np.zeros((ROOM, nodes)), evidence
-        )
+        weigh_models(banks, spread, fields, belief[0], t, np.zeros((PARTS, nodes)), np.zeros((ROOM, nodes)), evidence)
         seen.append(bool(np.ptp(evidence) > 1e-3))
     assert seen == [False, True]
 
