@@ -485,3 +485,9 @@ def test_wrong_parameters_are_refused(parameters: dict[str, object], message: st
 def test_live_it_needs_to_know_something_about_the_memory() -> None:
     with pytest.raises(ae.MissingParameter, match="memory_bound="):
         ae.CurveThompson().start(2)
+
+
+@pytest.mark.parametrize("caution", [0.0, -1.0])
+def test_caution_at_the_start_is_above_zero(caution: float) -> None:
+    with pytest.raises(ae.AftereffectError, match="caution must be above 0"):
+        ae.CurveThompson(memory=0.5).start(2, caution=caution)

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 import numpy as np
 
 from aftereffect._random import Words, generator
-from aftereffect.errors import AftereffectError, MissingParameter, UnknownName, numbers, require_numbers, require_whole
+from aftereffect.errors import (
+    AftereffectError,
+    MissingParameter,
+    UnknownName,
+    numbers,
+    require,
+    require_numbers,
+    require_whole,
+)
 from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import Observed
 from aftereffect.model.feedback import Feedback, feedback_code
@@ -56,6 +64,7 @@ class Setting:
         check_step(self.step)
         if self.caution is not None:
             require_numbers("setting", caution=self.caution)
+            require(self.caution > 0, f"caution must be above 0, got {self.caution}")
 
     @cached_property
     def limits(self) -> Limits:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -133,19 +135,26 @@ def test_worth_falls_with_caution_and_with_what_a_trial_loses() -> None:
     assert worth(state, 1.0, float(t), levels)[0] < usual
 
 
-def test_worth_of_one_whole_trial_by_hand() -> None:
-    """One round at the target itself: what is expected to be gained, less risk and loss, from the numbers in the state."""
+def test_worth_of_one_round_by_hand() -> None:
+    """The best of four places on the way: what is expected to be gained, less risk and loss, from the state's numbers."""
     state, t = _before_worth()
-    state.tuning["reach"], state.tuning["late_reach"] = 40.0, 40.0
-    levels, steps = np.zeros(3, dtype=np.int64), 20
-    found, length = worth(state, 1.0, float(t), levels)
-    candidates = []
-    for part in (1.0, 0.5, 0.25, 0.125):
-        middle = np.zeros(3, dtype=np.int64)
-        part_way(state.home, state.target, part, middle)
-        candidates.append(_one_round(state, middle, t, steps))
-    assert length <= max(1.0, TUNED["longest"] * t)
-    assert found == pytest.approx(max(0.0, *candidates), rel=1e-6)
+    levels, chosen = np.zeros(3, dtype=np.int64), set()
+    for blurred, reach, bold in itertools.product((False, True), (0.5, 8.0, 40.0, 400.0), (0.3, 0.01)):
+        if blurred:  # where nothing can be seen at the target itself, somewhere on the way is better
+            state.noise[np.arange(3), state.target] = 1e9
+        state.tuning["reach"] = state.tuning["late_reach"] = reach
+        state.tuning["bold"] = bold
+        found, length = worth(state, 1.0, float(t), levels)
+        candidates = []
+        for part in (1.0, 0.5, 0.25, 0.125):
+            middle = np.zeros(3, dtype=np.int64)
+            part_way(state.home, state.target, part, middle)
+            candidates.append(_one_round(state, middle, t, 20))
+        assert length <= max(1.0, TUNED["longest"] * t)
+        assert found == pytest.approx(max(0.0, *candidates), rel=1e-6)
+        if found > 0.0:
+            chosen.add(int(np.argmax(candidates)))
+    assert len(chosen) > 1
 
 
 def _one_round(state: CurvesState, middle: np.ndarray, t: int, steps: int) -> float:
@@ -189,7 +198,7 @@ def _one_round(state: CurvesState, middle: np.ndarray, t: int, steps: int) -> fl
     patient = t / (t + tuning["patience"])
     risk = tuning["risk"] * tuning["caution"] * (1.0 - patient)
     better = known * norm.pdf(far / known) + far * norm.cdf(far / known)
-    return float(40.0 * t * better - risk * deviation * (1.0 + deviation / (tuning["bold"] * earned)) + gain)
+    return float(tuning["reach"] * t * better - risk * deviation * (1.0 + deviation / (tuning["bold"] * earned)) + gain)
 
 
 def test_cautious_values_by_hand() -> None:
