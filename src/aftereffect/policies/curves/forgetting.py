@@ -2,10 +2,11 @@
 
 Responses may drift. A bank that forgets gives an observation of round s the weight (s/t)^power in round t, so it rests on the
 latest 1/(power + 1) of the past, on whatever time scale things change. Each bank says in advance what a round's mean rewards
-will be, and how sure it is of that; its score is the log likelihood it gave to what came, as tosses of a coin that count for as
-much as the rewards' noise and the uncertainty of the estimate leave of them, less that of the bank that forgets nothing. If the latter foretells rightly and surely,
-exp(score) of another has a mean of at most one at all times, so it ever exceeds 1/a with a chance of at most a (Ville's inequality);
-what it foretells is estimated, so the alarm takes the evidence to a power below one, and its error is measured.
+will be, and how sure it is of that; its score is the log likelihood it gave to what came, as tosses of a coin that count for
+as much as the rewards' noise and the uncertainty of the estimate leave of them, less that of the bank that forgets nothing.
+If the latter foretells rightly and surely, exp(score) of another has a mean of at most one at all times, so it ever exceeds
+1/a with a chance of at most a (Ville's inequality); what it foretells is estimated, so the alarm takes the evidence to a
+power below one, and its error is measured.
 
 `scores` has one entry per bank, the first forgets nothing. `foretold` is (banks, 2, arms, N + 1): means and variances.
 """
