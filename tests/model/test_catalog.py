@@ -158,3 +158,8 @@ def test_the_notation_of_rehearsals() -> None:
     assert family_from("patrol:memory=0.3,start=even")[0].draw(1).start == (0.5, 0.5)
     with pytest.raises(ae.AftereffectError, match="units takes no parameters in brackets"):
         family_from("loan:units=each(deviation=1)")
+
+
+def test_a_memory_beyond_all_floats_is_refused_as_any_other() -> None:
+    with pytest.raises(ae.AftereffectError, match="memory"):
+        ae.family("gaussian", memory=10**400)

@@ -318,7 +318,7 @@ def family(
         weight = memory_of(half_life) if half_life is not None else DEFAULT_MEMORY if memory is None else memory
         if isinstance(weight, bool) or not isinstance(weight, (int, float)):
             raise AftereffectError(f"problem {name!r}: memory must be a number in [0, 1), got {weight!r}")
-        impact = Discounted(float(weight)) if weight else Instant()
+        impact = Discounted(weight) if weight else Instant()
     result = Family(
         name,
         count,
