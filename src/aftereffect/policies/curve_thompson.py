@@ -182,6 +182,7 @@ class CurveThompson(Policy):
             impact=impact,
             powers=np.array(POWERS),
             scores=fresh_scores(),
+            leads=fresh_scores(),
             banks=np.zeros((len(tracks) + ages - 1, BOOKED, arms, nodes)),
             foretold=np.zeros((ages, 2, arms, nodes)),
             noise=np.full((arms, nodes), 0.25),

@@ -66,15 +66,15 @@ def test_banks_are_scored_by_what_they_foretold() -> None:
     foretold = np.zeros((3, 2, 2, 5))
     foretold[:, 0, :, 4] = [[0.5, 0.2], [0.8, 0.2], [0.0, 0.0]]
     foretold[0, 1, 0, 4] = 0.01
-    scores, banks = fresh_scores(), np.zeros((2, BOOKED, 2, 5))
+    scores, leads, banks = fresh_scores(), fresh_scores(), np.zeros((2, BOOKED, 2, 5))
     noise, spread = np.full((2, 5), 0.2), np.array([[0.5, 1.0], [0.03, 0.0]])
-    judge_and_book(
-        scores, banks, foretold, noise, spread, np.array([1.0, 0.0]), np.array([4.0, 0.0]), np.array([0.75, 0.0])
-    )
+    impact, seen, reward = np.array([1.0, 0.0]), np.array([4.0, 0.0]), np.array([0.75, 0.0])
+    judge_and_book(scores, leads, banks, foretold, noise, spread, impact, seen, reward)
     tosses = 0.5 * 0.5 / (0.5 * 0.2 / 4 + 0.03 + 0.01)
     log_likelihood = lambda m: 0.75 * math.log(m) + 0.25 * math.log(1 - m)  # noqa: E731
     gained = [tosses * (log_likelihood(m) - log_likelihood(0.5)) for m in (0.8, SUREST)]
     assert scores == pytest.approx([0.0, *(g - RELUCTANCE for g in gained)])
+    assert leads == pytest.approx([0.0, *(max(g, 0.0) - RELUCTANCE for g in gained)])  # never below where they began
     assert banks[:, COUNT].sum(axis=(1, 2)).tolist() == [4.0, 4.0]
     assert banks[:, PULLED, 0, 4].tolist() == pytest.approx([4.0 / 0.2 * 0.75] * 2)
 

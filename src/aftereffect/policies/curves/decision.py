@@ -91,6 +91,7 @@ class CurvesState(NamedTuple):
     impact: Floats  # (tracks, arms)
     powers: Floats  # (ages,), see forgetting
     scores: Floats  # (ages,)
+    leads: Floats  # (ages,)
     banks: Floats  # (tracks + ages - 1, BOOKED, arms, N + 1): what each track has booked, and what forgets that in use
     foretold: Floats  # (ages, 2, arms, N + 1): mean curves and their variances at the last decision
     noise: Floats  # (arms, N + 1)
@@ -145,7 +146,7 @@ def review(state: CurvesState, t: int) -> bool:
     if t < now.review_at:
         return False
     fade(state, t)
-    now.age = draw_by_evidence(state.scores, state.rng)
+    now.age = draw_by_evidence(state.leads, state.rng)
     renew_scale(state.banks[bank_of(state, now.age)], belief)
     banks, evidence = state.banks[: state.tracks.shape[0]], state.evidence
     weigh_models(banks, spread, state.fields, belief, t, state.posterior[0], room, evidence)
@@ -457,7 +458,9 @@ def take_in(state: CurvesState, allocation: Floats, seen: Floats, reward: Floats
         if abs(hits - math.floor(hits + 0.5)) > WHOLE * max(1.0, hits):
             now.measured = 1  # no count of successes: rewards may scatter less than coins do
     forgetful, impact = state.banks[state.tracks.shape[0] :], state.impact[now.track]
-    judge_and_book(state.scores, forgetful, state.foretold, state.noise, state.spread, impact, seen, reward)
+    judge_and_book(
+        state.scores, state.leads, forgetful, state.foretold, state.noise, state.spread, impact, seen, reward
+    )
     book_all(state.banks, state.impact, seen, reward, state.noise, state.spread, now.track)
 
 

@@ -8,7 +8,8 @@ If the latter foretells rightly and surely, exp(score) of another has a mean of 
 1/a with a chance of at most a (Ville's inequality); what it foretells is estimated, so the alarm takes the evidence to a
 power below one, and its error is measured.
 
-`scores` has one entry per bank, the first forgets nothing. `foretold` is (banks, 2, arms, N + 1): means and variances.
+`scores` and `leads` have one entry per bank, the first forgets nothing; `foretold` is (banks, 2, arms, N + 1), means and
+variances.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from aftereffect.policies.curves.tracks import ALARM
 TEMPERED = 0.5  # power to which evidence is taken before anybody is told: what is foretold is estimated
 SUREST = 1e-3  # no reward is foretold with more certainty: one surprise must not decide
 POWERS = (0.0, 3.0, 15.0)  # all of the past, its latest quarter, its latest sixteenth
-RELUCTANCE = 20.0  # log odds against each bank that forgets, before any reward: most worlds stand still
+RELUCTANCE = 12.0  # log odds against each bank that forgets, before any reward: most worlds stand still
 
 
 def fresh_scores() -> Floats:
@@ -60,6 +61,7 @@ def _surprise(told: float, reward: float) -> float:
 @kernel
 def judge_and_book(
     scores: Floats,
+    leads: Floats,
     banks: Floats,
     foretold: Floats,
     noise: Floats,
@@ -70,7 +72,9 @@ def judge_and_book(
 ) -> None:
     """Judge every bank by what it foretold for these rewards, then book them in those that forget.
 
-    A round counts for as many tosses of a coin as its mean's variance makes it, that of the estimate included.
+    Scores say whether responses have drifted at all; leads, which bank to trust now: they never fall below where they
+    began, so that a long quiet past does not have to be made up for once things change. A round counts for as many tosses
+    of a coin as its mean's variance makes it, that of the estimate included.
     """
     for k in range(seen.shape[0]):
         if seen[k] > 0.0:
@@ -80,7 +84,9 @@ def judge_and_book(
             tosses = mean * (1.0 - mean) / blur
             plain = _surprise(mean, reward[k])
             for j in range(1, scores.shape[0]):
-                scores[j] += tosses * (plain - _surprise(foretold[j, 0, k, node], reward[k]))
+                gain = tosses * (plain - _surprise(foretold[j, 0, k, node], reward[k]))
+                scores[j] += gain
+                leads[j] = max(leads[j] + gain, -RELUCTANCE)
                 book(banks[j - 1], k, impact[k], seen[k], reward[k], noise[k, node], spread[SHOCK, k])
 
 
