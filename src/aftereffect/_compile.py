@@ -1,14 +1,15 @@
 """Compile kernels with numba, with a disk cache that cannot go stale.
 
 Numba's cache notices a change in the decorated function only, not in what it calls, and a stale kernel gives wrong
-numbers silently. The cache directory is therefore named after a hash of the package's sources: any edit starts a new
-one. It is our own (see `_kernel_cache`); the user's numba settings are left as they were.
+numbers silently. The cache directory is therefore named after a hash of the sources that kernels are made of: an edit of
+any of them starts a new one. It is our own (see `_kernel_cache`); the user's numba settings are left as they were.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -22,26 +23,51 @@ from aftereffect._kernel_cache import KernelCache, find_directory
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-WITHOUT_KERNELS = ("cli", "report", "experiments", "testing.py")  # an edit there cannot make a kernel stale
+ROOT = Path(__file__).parent
+WITHOUT_NUMBERS = ("cli", "report", "service", "testing.py")  # rooms that only show or pass on what others computed
 
 
 @cache
-def source_hash() -> str:
-    """Hash of every source file that may hold a kernel and of numba's version."""
+def kernel_hash() -> str:
+    """Hash of all that a compiled kernel can depend on: numba, the modules that define kernels, and the others' constants."""
     digest = hashlib.sha256(numba.__version__.encode())
-    root = Path(__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        name = path.relative_to(root)
-        if name.parts[0] not in WITHOUT_KERNELS:
-            digest.update(str(name).encode())
-            digest.update(path.read_bytes())
+    for name, source in _sources():
+        text = source.decode()
+        if "_compile import" not in text and name != "_compile.py":
+            text = "\n".join(_constants(text))
+        if text:
+            digest.update(f"{name}\0{text}\0".encode())
     return digest.hexdigest()[:16]
+
+
+@cache
+def results_hash() -> str:
+    """Hash of all of this package that can change a number in a result."""
+    digest = hashlib.sha256()
+    for name, source in _sources():
+        if Path(name).parts[0] not in WITHOUT_NUMBERS:
+            digest.update(f"{name}\0".encode() + source + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _sources() -> Iterator[tuple[str, bytes]]:
+    for path in sorted(ROOT.rglob("*.py")):
+        yield path.relative_to(ROOT).as_posix(), path.read_bytes()
+
+
+def _constants(source: str) -> Iterator[str]:
+    """A module's constants, which kernels take in as they are when compiled: top-level assignments to names in capitals."""
+    for statement in ast.parse(source).body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        names = [node.id for target in targets if target for node in ast.walk(target) if isinstance(node, ast.Name)]
+        if any(name.isupper() for name in names):
+            yield ast.unparse(statement)
 
 
 @cache
 def cache_directory() -> tuple[Path | None, str]:
     """Where compiled kernels are kept, named after the sources; or why nowhere."""
-    return find_directory(source_hash())
+    return find_directory(kernel_hash())
 
 
 # Kernels work in place on arrays that their caller holds, so they need no reference counts; without numba's runtime

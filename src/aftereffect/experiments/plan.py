@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars
 
-from aftereffect._compile import source_hash
+from aftereffect._compile import results_hash
 from aftereffect._random import generator
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.spec import Spec, expand_policies, expand_problems
@@ -103,7 +103,7 @@ class Plan:
 
     def __init__(self, spec: Spec, code: str | None = None, check: bool = True) -> None:
         self.spec = spec
-        self.code = source_hash() if code is None else code
+        self.code = results_hash() if code is None else code
         self.problems = expand_problems(spec)
         self.policies = expand_policies(spec)
         self.labels = [f"{notation} (tuned)" if candidates else notation for notation, candidates in self.policies]

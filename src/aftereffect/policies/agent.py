@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect._compile import kernel
 from aftereffect._random import generator
 from aftereffect.errors import AftereffectError, UnknownName, WrongTell, require_whole
 from aftereffect.model.curves import Floats
@@ -20,41 +19,10 @@ from aftereffect.model.problem import check_names
 from aftereffect.policies.base import Policy, Setting
 from aftereffect.policies.pace import before_the_first, keep_pace
 from aftereffect.policies.reading import by_arm
+from aftereffect.policies.round_check import NO_SHARE, OUTSIDE, TRIALS, check_round
 from aftereffect.policies.rules import bind
 
 Rewards = Sequence[float] | Mapping[str, float] | npt.NDArray[np.float64]
-
-# what `_read` finds wrong
-FINE, NO_SHARE, OUTSIDE, TRIALS, SEVERAL = 0, 1, 2, 3, 4
-
-
-@kernel
-def _read(
-    allocation: Floats, rewards: Floats, trials: Floats, counted: bool, one: bool, seen: Floats, reward: Floats
-) -> int:
-    """Check a round's rewards against what was deployed and write them as policies read them; 10 arm + fault."""
-    found = 0
-    for k in range(allocation.shape[0]):
-        value = rewards[k]
-        if value != value:  # NaN: not seen
-            seen[k] = 0.0
-            reward[k] = 0.0
-            if counted and trials[k] != 0.0 and trials[k] == trials[k]:
-                return 10 * k + TRIALS
-            continue
-        if not 0.0 <= value <= 1.0:
-            return 10 * k + OUTSIDE
-        if allocation[k] <= 0.0:
-            return 10 * k + NO_SHARE
-        weight = trials[k] if counted else 1.0
-        if not (1.0 <= weight < 1e15):
-            return 10 * k + TRIALS
-        found += 1
-        seen[k] = weight
-        reward[k] = value
-    if one and not counted and found > 1:
-        return SEVERAL
-    return FINE
 
 
 class Agent:
@@ -115,7 +83,7 @@ class Agent:
         else:
             values = self._vector("rewards", rewards)
             counts = self._no_trials if trials is None else self._vector("trials", trials)
-            code = _read(deployed, values, counts, trials is not None, self._one, self._seen, self._reward)
+            code = check_round(deployed, values, counts, trials is not None, self._one, self._seen, self._reward)
             if code:
                 self._refuse(code, values, counts)
             self._rule.tell(self.state, self.rounds + 1, deployed, self._seen, self._reward)
