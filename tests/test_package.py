@@ -19,13 +19,26 @@ ROOT = Path(__file__).parents[1]
 def test_every_public_name_can_be_had():
     for name in ae.__all__:
         assert getattr(ae, name) is not None
-    assert set(ae.__all__) == set(ae._HOME_OF)
     assert set(ae.__all__) <= set(dir(ae))
+
+
+def test_the_stub_lists_each_name_once_on_a_line_of_its_own():
+    lines = (ROOT / "src/aftereffect/__init__.pyi").read_text().splitlines()
+    imports = [line for line in lines if line.startswith(("from ", "import "))]
+    assert imports == [f"from {home} import {name} as {name}" for name, home in ae.HOMES.items()]
+
+
+def test_every_policy_is_public_and_known_by_its_name():
+    from aftereffect.policies.base import registry
+
+    for cls in registry().values():
+        if cls.__module__.startswith("aftereffect."):
+            assert getattr(ae, cls.__name__) is cls
 
 
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="nonsense"):
-        ae.nonsense  # noqa: B018
+        ae.nonsense  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_importing_the_package_imports_nothing_heavy():

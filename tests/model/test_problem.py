@@ -10,7 +10,7 @@ import pytest
 import aftereffect as ae
 from aftereffect._random import generator
 from aftereffect.model.problem import OwnWorld
-from aftereffect.model.world import World
+from aftereffect.model.world import World, step
 from aftereffect.oracle.best_fixed import held_utilities
 
 
@@ -36,7 +36,7 @@ def test_utility_is_the_long_run_of_the_world() -> None:
         world = problem.world(generator(0))
         allocation, seen, reward = np.array([0.35, 0.65]), np.zeros(2), np.zeros(2)
         for t in range(1, 301):
-            expected = ae.model.world.step(world, t, allocation, seen, reward)[0]
+            expected = step(world, t, allocation, seen, reward)[0]
         assert expected == pytest.approx(problem.utility(allocation), abs=1e-6)
 
 
