@@ -29,6 +29,17 @@ LARGEST = 2_000_000_000  # bytes; states of millions of cells have hundreds of m
 
 def save_agent(agent: Agent, path: str | PathLike[str]) -> None:
     """Write an agent: to a temporary file beside the target, flushed to disk, then renamed over it."""
+    content = agent_text(agent).encode()
+    target = Path(path)
+    try:
+        _clean_up(Path(os.path.realpath(target)))
+        write_file(target, content)
+    except OSError as error:
+        raise AftereffectError(f"cannot save the agent to {str(path)!r}: {error.strerror or error}") from error
+
+
+def agent_text(agent: Agent) -> str:
+    """An agent as the text of its file."""
     setting = agent.setting
     content = {
         "policy": _write_policy(agent.policy),
@@ -49,12 +60,7 @@ def save_agent(agent: Agent, path: str | PathLike[str]) -> None:
     }
     body = json.dumps(content, allow_nan=False)
     document = {"format": FORMAT, "schema": SCHEMA, "sha256": _checksum(body), "agent": content}
-    target = Path(path)
-    try:
-        _clean_up(Path(os.path.realpath(target)))
-        write_file(target, json.dumps(document, allow_nan=False).encode())
-    except OSError as error:
-        raise AftereffectError(f"cannot save the agent to {str(path)!r}: {error.strerror or error}") from error
+    return json.dumps(document, allow_nan=False)
 
 
 _cleaned: set[Path] = set()
@@ -79,6 +85,11 @@ def load_agent(path: str | PathLike[str]) -> Agent:
         raise AftereffectError(f"cannot read the agent {name!r}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise CorruptFile(f"{name!r} is not a saved agent: it is not text") from error
+    return read_agent(text, name)
+
+
+def read_agent(text: str, name: str) -> Agent:
+    """An agent from the text of its file; `name` is what messages call it."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
