@@ -115,7 +115,7 @@ def note(state: GridUCBState, t: int, allocation: Floats, measured: Floats) -> N
         cells[VALUE, k, level] += cells[PRICED, k, level] - before
 
 
-register_rule(GridUCBState, ask, tell, note=note)
+register_rule(GridUCBState, ask, tell, note=note, scratch=("work",))
 
 
 def measure_widths(setting: Setting, grid: Grid, multipliers: Sequence[float]) -> Floats:

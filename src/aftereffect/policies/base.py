@@ -28,7 +28,7 @@ from aftereffect.model.feedback import Feedback, feedback_code
 from aftereffect.model.limits import Limits, check_step
 from aftereffect.notation import Named, parse
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.rules import PlainState
+from aftereffect.policies.rules import Migration, PlainState
 
 if TYPE_CHECKING:
     from aftereffect.policies.agent import Agent
@@ -168,8 +168,12 @@ class PlainPolicy(Policy):
     """Base of policies in plain Python: slower, but nothing to compile.
 
     Write `arrays(setting)`, which gives the state as a dict of numpy arrays (changed in place and saved with the agent),
-    `ask(arrays, t, allocation)`, which fills the allocation, and `tell(arrays, t, allocation, seen, reward)`.
+    `ask(arrays, t, allocation)`, which fills the allocation, and `tell(arrays, t, allocation, seen, reward)`. When other arrays
+    are kept than before, raise `version` and say in `migrations` how to read those of earlier ones (see `register_rule`).
     """
+
+    version: ClassVar[int] = 1
+    migrations: ClassVar[Mapping[int, Migration]] = {}
 
     def arrays(self, setting: Setting) -> dict[str, np.ndarray[Any, Any]]:
         """The state: a dict of arrays; `rng` is added to it, a generator for `aftereffect.random`."""

@@ -71,7 +71,7 @@ def tell(state: CUCBState, t: int, allocation: Floats, seen: Floats, reward: Flo
             codes[UNSWEPT] -= 1
 
 
-register_rule(CUCBState, ask, tell)
+register_rule(CUCBState, ask, tell, scratch=("work",))
 
 
 @register

@@ -207,7 +207,7 @@ def skip(state: KLUCBState, t: int, allocation: Floats) -> None:
         let_drift(state.path, k, allocation[k], state.constants[MEMORY])
 
 
-register_rule(KLUCBState, ask, tell, skip)
+register_rule(KLUCBState, ask, tell, skip, scratch=("work",))
 
 
 @register

@@ -95,7 +95,7 @@ def tell(state: QuadraticState, t: int, allocation: Floats, seen: Floats, reward
             power *= allocation[k]
 
 
-register_rule(QuadraticState, ask, tell)
+register_rule(QuadraticState, ask, tell, scratch=("work",))
 
 
 @register

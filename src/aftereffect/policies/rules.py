@@ -7,7 +7,7 @@ simulation and live use cannot drift apart. A policy in plain Python has a `Plai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 from numba import types
 
 from aftereffect._compile import dispatch, kernel, uncached_kernel, without_annotations
+from aftereffect.errors import UnknownName
 from aftereffect.model.curves import Floats
 
 Ask = Callable[[Any, int, Floats], None]
@@ -48,7 +49,22 @@ class Rule(NamedTuple):
 _RULES: dict[type, Rule] = {}
 
 
-_SCRATCH: dict[type, frozenset[str]] = {}
+Saved = dict[
+    str, Any
+]  # a state's fields as a file holds them: lists of numbers, of records one for each of their names
+Migration = Callable[[Saved, Mapping[str, np.ndarray[Any, Any]]], None]
+"""Turns the fields that one version of a state saved into those of the next, in place; beside them a fresh state's."""
+
+
+class Filing(NamedTuple):
+    """How the states of a class are kept in files."""
+
+    scratch: frozenset[str] = frozenset()
+    version: int = 1
+    migrations: Mapping[int, Migration] = {}
+
+
+_FILING: dict[type, Filing] = {}
 
 
 def register_rule(
@@ -57,19 +73,28 @@ def register_rule(
     tell: Tell,
     skip: Ask = _skip_nothing,
     note: Note = _note_nothing,
-    scratch: Sequence[str] = ("work",),
+    scratch: Sequence[str] = (),
+    version: int = 1,
+    migrations: Mapping[int, Migration] | None = None,
 ) -> None:
     """Give a state class its rule. The functions' parameters must have the names used in `Rule`.
 
-    `scratch` names the fields that hold nothing from one call to the next: they are not saved with an agent.
+    `scratch` names the fields that hold nothing from one call to the next: they are not saved with an agent. A state class
+    whose fields change goes to the next `version`; `migrations[v]` turns what version v saved into what v + 1 would have.
     """
+    known = getattr(state, "_fields", ())
+    for name in scratch:
+        if name not in known:
+            raise UnknownName(f"scratch field of {state.__name__}:", name, known)
     _RULES[state] = Rule(ask, tell, skip, note)
-    _SCRATCH[state] = frozenset(scratch)
+    _FILING[state] = Filing(frozenset(scratch), version, migrations or {})
 
 
-def scratch_of(state: Any) -> frozenset[str]:
-    """Fields of a state that hold nothing from one call to the next."""
-    return _SCRATCH.get(type(state), frozenset())
+def filing_of(state: Any) -> Filing:
+    """How a state is kept in files; one in plain Python as its policy says."""
+    if isinstance(state, PlainState):
+        return Filing(version=state.policy.version, migrations=state.policy.migrations)
+    return _FILING.get(type(state), Filing())
 
 
 @dataclass

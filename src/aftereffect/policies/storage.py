@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
-from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,16 +12,18 @@ from typing import Any
 import numpy as np
 
 from aftereffect._files import read_regular, remove_leftovers, write_file
-from aftereffect.errors import AftereffectError, CorruptFile, require_whole, shown
+from aftereffect.errors import AftereffectError, CorruptFile, require_whole
 from aftereffect.model.limits import Limits, as_split
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.base import MOST_ROUNDS, Policy, Setting, policy
-from aftereffect.policies.rules import PlainState, is_foreign, is_plain, scratch_of
+from aftereffect.policies.rules import is_foreign, is_plain
 from aftereffect.policies.sense import check_arrays, check_shares
+from aftereffect.policies.state_files import arrays_of, read_numbers, read_state, write_numbers, write_state
 
 FORMAT = "aftereffect-agent"
-SCHEMA = 5  # 1 had no fairness in the state of Algorithms 1 and 3, 2 no forgetting in that of curve-thompson
-READABLE = (3, 4, SCHEMA)  # 3 knew no start, step or caution: there were none; 4 had another state of curve-thompson
+SCHEMA = 6  # 1 had no fairness in the state of Algorithms 1 and 3, 2 no forgetting in that of curve-thompson
+# 3 knew no start, step or caution: there were none; 4 had another state of curve-thompson; up to 5 all states had version 1
+READABLE = (3, 4, 5, SCHEMA)
 LARGEST = 2_000_000_000  # bytes; states of millions of cells have hundreds of millions
 
 
@@ -41,6 +41,7 @@ def save_agent(agent: Agent, path: str | PathLike[str]) -> None:
 def agent_text(agent: Agent) -> str:
     """An agent as the text of its file."""
     setting = agent.setting
+    versions, state = write_state(agent.state)
     content = {
         "policy": _write_policy(agent.policy),
         "arms": setting.arms,
@@ -52,11 +53,12 @@ def agent_text(agent: Agent) -> str:
         "start": None if setting.start is None else setting.start.tolist(),
         "step": setting.step,
         "caution": setting.caution,
-        "deployed": _numbers(agent._previous),
+        "deployed": write_numbers(agent._previous),
         "names": agent.names,
         "rounds": agent.rounds,
         "asked": None if agent._pending is None else agent._pending.tolist(),
-        "state": {name: _numbers(array) for name, array in _arrays(agent.state)},
+        "versions": versions,
+        "state": state,
     }
     body = json.dumps(content, allow_nan=False)
     document = {"format": FORMAT, "schema": SCHEMA, "sha256": _checksum(body), "agent": content}
@@ -126,14 +128,8 @@ def _restore(content: dict[str, Any]) -> Agent:
         caution=content.get("caution"),
     )
     agent = Agent(_read_policy(content["policy"]), setting, content["names"])
-    arrays = dict(_arrays(agent.state))
-    missing = next((name for name in arrays if name not in content["state"]), None)
-    if missing is not None:
-        raise CorruptFile(
-            f"the state of {agent.policy.name} in it has no {missing!r}: an earlier version saved it; "
-            "start again with the past rounds as history="
-        )
-    values = {name: _read_array(name, content["state"][name], array) for name, array in arrays.items()}
+    arrays = arrays_of(agent.state)
+    values = read_state(agent.state, content.get("versions", {}), content["state"], agent.policy.name)
     if not is_plain(agent.state) and not is_foreign(agent.state):  # what others' states may hold is theirs to know
         check_arrays(values, arrays)
     fresh = agent.policy.state(setting)
@@ -142,68 +138,15 @@ def _restore(content: dict[str, Any]) -> Agent:
     agent.policy.check_state(agent.state, fresh)
     agent.rounds = require_whole("rounds", content["rounds"], 0, MOST_ROUNDS)
     if "deployed" in content:
-        agent._previous[:] = _read_array("deployed", content["deployed"], agent._previous)
+        agent._previous[:] = read_numbers("deployed", content["deployed"], agent._previous)
     if content["asked"] is not None:
-        agent._pending = _read_array("asked", content["asked"], np.zeros(setting.arms))
+        agent._pending = read_numbers("asked", content["asked"], np.zeros(setting.arms))
         check_shares("asked", agent._pending)
     return agent
 
 
 def _checksum(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
-
-
-def _arrays(state: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """Every array of a state by its path, scratch left out."""
-    parts = state.arrays.items() if isinstance(state, PlainState) else state._asdict().items()
-    scratch = scratch_of(state)
-    for name, part in parts:
-        if isinstance(part, np.ndarray):
-            if name not in scratch:
-                yield prefix + name, part
-        else:
-            yield from _arrays(part, f"{prefix}{name}.")
-
-
-def _numbers(array: np.ndarray[Any, Any]) -> Any:
-    """Numbers in JSON: floats print so that they read back exactly; those without a JSON form become words.
-
-    Records become a list of numbers for each of their names.
-    """
-    if array.dtype.names is not None:
-        return {name: _numbers(np.ascontiguousarray(array[name])) for name in array.dtype.names}
-    flat: list[Any] = array.ravel().tolist()
-    if array.dtype == np.float64 and not np.isfinite(array).all():
-        return [v if math.isfinite(v) else str(v) for v in flat]
-    return flat
-
-
-_WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-
-
-def _read_array(name: str, flat: Any, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Numbers back as an array; those that would have to be rounded or guessed at are refused."""
-    if like.dtype.names is not None:
-        return _read_records(name, flat, like)
-    if not isinstance(flat, list) or len(flat) != like.size:
-        raise CorruptFile(f"{name} must hold {like.size} numbers")
-    kinds = {"f": (int, float), "b": (bool,)}.get(like.dtype.kind, (int,))
-    values = [_WORDS.get(v, v) if isinstance(v, str) and like.dtype.kind == "f" else v for v in flat]
-    wrong = next((v for v in values if not isinstance(v, kinds) or (isinstance(v, bool) and bool not in kinds)), None)
-    if wrong is not None or None in values:
-        raise CorruptFile(f"{name} must hold numbers, got {shown(wrong)}")
-    return np.array(values, dtype=like.dtype).reshape(like.shape)
-
-
-def _read_records(name: str, saved: Any, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Records back from a list of numbers for each of their names."""
-    names = like.dtype.names or ()
-    if not isinstance(saved, dict) or set(saved) != set(names):
-        raise CorruptFile(f"{name} must hold {', '.join(names)}")
-    records = np.zeros(like.shape, dtype=like.dtype)
-    for part in names:
-        records[part] = _read_array(f"{name}.{part}", saved[part], like[part])
-    return records
 
 
 def _write_policy(value: Policy) -> dict[str, Any]:
