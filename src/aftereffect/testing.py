@@ -33,7 +33,8 @@ from aftereffect.model.responses import LinearDecline, Response, SaturatingRise,
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.base import Policy, Setting, registry
 from aftereffect.policies.rules import bind
-from aftereffect.policies.storage import _arrays, load_agent
+from aftereffect.policies.state_files import arrays_of
+from aftereffect.policies.storage import load_agent
 from aftereffect.simulation.simulate import run_once, setting_for, simulate
 
 __all__ = ["CHECKS", "check_policy"]
@@ -270,7 +271,7 @@ def _state_in_arrays(case: Case) -> None:
         agent, crowd = case.start(), _Crowd(case)
         _play(case, agent, stop, crowd)
         twin, twin_crowd = case.start(), copy.deepcopy(crowd)
-        for (_, target), (_, source) in zip(_arrays(twin.state), _arrays(agent.state), strict=True):
+        for (_, target), (_, source) in zip(arrays_of(twin.state).items(), arrays_of(agent.state).items(), strict=True):
             target[...] = source
         twin.rounds = agent.rounds
         left = case.horizon - stop

@@ -10,7 +10,7 @@ import pytest
 import aftereffect as ae
 from aftereffect.policies.curves.decision import MOVING
 from aftereffect.policies.curves.fit import COUNT, PULLED
-from aftereffect.policies.storage import _arrays
+from aftereffect.policies.state_files import arrays_of
 from aftereffect.simulation.simulate import run_once, setting_for
 from aftereffect.testing import check_policy
 
@@ -128,7 +128,7 @@ def test_it_resumes_bit_by_bit_and_saves_no_workspace(tmp_path: Path):
     for t, _, agent in _told(ae.FairThompson(tolerance=0.15, memory=0.3, levels=12), 60):
         if t % 12 == 0:
             agent.save(path)
-    names = {name for name, _ in _arrays(agent.state)}
+    names = set(arrays_of(agent.state))
     assert not names & {"doubts", "trial", "work", "curves.posterior", "curves.mixed", "curves.value"}
     one, two = ae.load_agent(path), ae.load_agent(path)
     for name in ("doubts", "trial", "work"):

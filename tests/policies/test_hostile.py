@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 )
 
 import aftereffect as ae
-from aftereffect.policies.storage import _arrays
+from aftereffect.policies.state_files import arrays_of
 from tests.simulation.cases import IDS, POLICIES
 
 NAN, INF = float("nan"), float("inf")
@@ -55,7 +55,7 @@ anything = (
 
 def _snapshot(agent: ae.Agent) -> Any:
     held = None if agent._pending is None else agent._pending.tobytes()
-    return agent.rounds, held, [(name, array.tobytes()) for name, array in _arrays(agent.state)]
+    return agent.rounds, held, [(name, array.tobytes()) for name, array in arrays_of(agent.state).items()]
 
 
 class Attack(RuleBasedStateMachine):
@@ -152,7 +152,7 @@ class Attack(RuleBasedStateMachine):
     def nothing_is_nan(self) -> None:
         if hasattr(self, "agent"):
             Attack.steps += 1
-            assert not any(a.dtype.kind == "f" and np.isnan(a).any() for _, a in _arrays(self.agent.state))
+            assert not any(a.dtype.kind == "f" and np.isnan(a).any() for a in arrays_of(self.agent.state).values())
 
     path: Any = None
     policy: ae.Policy
