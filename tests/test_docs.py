@@ -21,9 +21,14 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_blocks_run(page: Path, tmp_path: Path) -> None:
-    """Block after block in one directory, in the page's order; a TOML block is the file that its name says."""
+    """Block after block in one directory, in the page's order; a block that begins with a file's name is that file, a TOML
+    block the file that its name says.
+    """
     for kind, code in blocks(page):
-        if kind == "python":
+        named = re.match(r"# ([\w-]+\.\w+)\n", code)
+        if named:
+            (tmp_path / named[1]).write_text(code)
+        elif kind == "python":
             run_python(code, tmp_path)
         elif kind == "toml":
             (tmp_path / f"{tomllib.loads(code)['name']}.toml").write_text(code)

@@ -72,6 +72,7 @@ def test_stress_is_counted_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     assert under_stress(board).rows == [("drift", "own", "1 of 1", "1", "loan")]
     text = page(board, "aftereffect arena --stress", None)
     assert "| drift | own | 1 of 1 | 1 | loan |" in text
+    assert "The library's own policies: none took part." in text  # a user's policy is not ours
     assert "Compared with: `d-ucb`, `history-ucb`, `history-ucb:log=printed`." in text
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from aftereffect import __version__
+from aftereffect.cli.imports import say_in_help, take_imports
 from aftereffect.cli.mistakes import CLICK_ERROR, Commands, as_mistake
 
 app = typer.Typer(
@@ -22,6 +23,12 @@ app = typer.Typer(
 def execute(arguments: list[str]) -> int:
     """Run a command; every mistake in the arguments is raised as an `AftereffectError`."""
     command = typer.main.get_command(app)
+    say_in_help(command)
+    arguments, modules = take_imports(arguments)
+    if modules:
+        from aftereffect.plugins import import_modules
+
+        import_modules(modules)
     try:
         code = command.main(args=arguments, prog_name="aftereffect", standalone_mode=False)
     except CLICK_ERROR as error:

@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 import polars
 
-from aftereffect._compile import results_hash
+from aftereffect import _compile
 from aftereffect._random import generator
+from aftereffect._sources import modules_of, own_hash
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.spec import Spec, expand_policies, expand_problems
-from aftereffect.model.catalog import family_from
+from aftereffect.model.catalog import entry_of, family_from
 from aftereffect.model.problem import Problem
+from aftereffect.notation import parse
+from aftereffect.plugins import import_modules
 from aftereffect.policies.base import Policy, Setting, policy_from
 from aftereffect.simulation.simulate import Instance, Run, draw_instance, grid_loss, run_once, setting_for
 
@@ -57,6 +60,8 @@ class Task:
     seed: int
     block: Block
     code: str
+    own: str = ""  # hash of the sources of what takes part that is not this package's
+    imports: tuple[str, ...] = ()  # modules that define it
 
     @property
     def work(self) -> int:
@@ -76,6 +81,7 @@ class Task:
             "horizon": self.horizon,
             "checkpoints": _digest_of_rounds(self.rounds),
             "code": self.code,
+            "own": self.own,
         }
         return hashlib.sha256(json.dumps(work, sort_keys=True).encode()).hexdigest()[:24]
 
@@ -98,15 +104,19 @@ class Plan:
     """A spec's problems and policies, and the tasks they come to.
 
     `code` names the version of the package that computes them, by default this one. What was computed before need not be
-    checked for whether it could start.
+    checked for whether it could start. `sources` has the hashes of the user's own code by problem and policy, by default
+    those of what is loaded.
     """
 
-    def __init__(self, spec: Spec, code: str | None = None, check: bool = True) -> None:
+    def __init__(
+        self, spec: Spec, code: str | None = None, check: bool = True, sources: Mapping[str, str] | None = None
+    ) -> None:
         self.spec = spec
-        self.code = results_hash() if code is None else code
+        self.code = _compile.results_hash() if code is None else code
         self.problems = expand_problems(spec)
         self.policies = expand_policies(spec)
         self.labels = [f"{notation} (tuned)" if candidates else notation for notation, candidates in self.policies]
+        self.sources = dict(self._sources() if sources is None else sources)
         if self.shard_count > SHARDS:
             raise AftereffectError(
                 f"{spec.name}: {len(self.problems):,} problems x {len(self.policies):,} policies x {spec.instances:,} "
@@ -127,6 +137,27 @@ class Plan:
                     reason = refusal(policy_from(name), drawn, horizon)
                     if reason is not None:
                         raise AftereffectError(f"{name!r} on {problem!r}: {reason}")
+
+    @cached_property
+    def _definitions(self) -> dict[str, Any]:
+        """What defines each problem and each policy, by its notation."""
+        policies = [name for notation, candidates in self.policies for name in candidates or [notation]]
+        entries = {problem: entry_of(parse(problem).name) for problem in self.problems}
+        return {p: (e.recipe, e.measure) for p, e in entries.items()} | {name: policy_from(name) for name in policies}
+
+    def _sources(self) -> Iterator[tuple[str, str]]:
+        for name, definition in self._definitions.items():
+            found = own_hash(definition)
+            if found:
+                yield name, found
+
+    @cached_property
+    def imports(self) -> list[str]:
+        """Modules outside this package that its problems and policies come from."""
+        return list(dict.fromkeys([*self.spec.imports, *modules_of(*self._definitions.values())]))
+
+    def _own(self, problem: str, policy: str) -> str:
+        return "+".join(filter(None, (self.sources.get(problem), self.sources.get(policy))))
 
     @property
     def digest(self) -> str:
@@ -158,9 +189,21 @@ class Plan:
 
     def tuning_tasks(self) -> list[Task]:
         """Every candidate on the tuning instances."""
-        horizon, seed = self._tuning_horizon, self.tuning_seed
+        horizon, seed, imports = self._tuning_horizon, self.tuning_seed, tuple(self.imports)
         return [
-            Task("tuning", problem, candidate, candidate, horizon, (horizon,), seed, block, self.code)
+            Task(
+                "tuning",
+                problem,
+                candidate,
+                candidate,
+                horizon,
+                (horizon,),
+                seed,
+                block,
+                self.code,
+                self._own(problem, candidate),
+                imports,
+            )
             for problem in self.problems
             for _, candidates in self.policies
             for candidate in candidates
@@ -178,9 +221,20 @@ class Plan:
 
     def _tasks_of(self, p: int, q: int, notation: str) -> Iterator[Task]:
         spec, rounds = self.spec, tuple(self.spec.rounds)
+        own, imports = self._own(self.problems[p], notation), tuple(self.imports)
         for block in self._main_blocks:
             yield Task(
-                "main", self.problems[p], notation, self.labels[q], spec.horizon, rounds, spec.seed, block, self.code
+                "main",
+                self.problems[p],
+                notation,
+                self.labels[q],
+                spec.horizon,
+                rounds,
+                spec.seed,
+                block,
+                self.code,
+                own,
+                imports,
             )
 
     @cached_property
@@ -271,7 +325,9 @@ def compute(
     task: Task, progress: Callable[[int], None] | None = None, stopped: Callable[[], bool] = lambda: False
 ) -> bytes:
     """A shard as the bytes of a Parquet file: one row per run and checkpoint. A function of the task alone."""
+    import_modules(task.imports)
     policy, rounds = policy_from(task.policy), np.array(task.rounds)
+    _check_sources(task, policy)
     parts = []
     for number, run in product(range(*task.block.instances), range(*task.block.runs)):
         instance = _instance(task.problem, task.seed, number, task.rounds)
@@ -301,6 +357,16 @@ def compute(
     buffer = io.BytesIO()
     polars.concat(parts).write_parquet(buffer, compression="zstd", statistics=False)
     return buffer.getvalue()
+
+
+def _check_sources(task: Task, policy: Policy) -> None:
+    """A worker may have another version of somebody's module than the one the experiment was planned with."""
+    entry = entry_of(parse(task.problem).name)
+    if task.own != "+".join(filter(None, (own_hash((entry.recipe, entry.measure)), own_hash(policy)))):
+        raise AftereffectError(
+            f"{task.label!r} on {task.problem!r}: the modules {', '.join(task.imports)} are not the same where this is "
+            "computed as where it was asked for"
+        )
 
 
 def _parity(instance: Instance, done: Run, count: int) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars
 
+from aftereffect._sources import is_ours
 from aftereffect.experiments.arena import KINDS, REFERENCES, Arena, Cell
 from aftereffect.model.curves import Floats
+from aftereffect.policies.base import policy_class
 from aftereffect.simulation.result import mean_interval
 
 FLOOR = 1.0  # of a mean regret in ratios, one reward in the whole run: who moves may earn more than all who hold still
@@ -59,7 +61,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Stress:
-    """In which families a policy of the library's own did better than everyone of the paper, under one kind of stress."""
+    """In which families a policy that is not the paper's did better than everyone of it, under one kind of stress."""
 
     kind: str
     policy: str
@@ -226,16 +228,21 @@ def is_of_paper(policy: str) -> bool:
     return policy.partition(":")[0] in PAPER
 
 
-def is_own(policy: str) -> bool:
-    """Is it this library's, or a user's?"""
+def is_new(policy: str) -> bool:
+    """Is it neither the paper's nor one that does not learn: this library's, or a user's?"""
     return policy.partition(":")[0] not in (*PAPER, *NOT_LEARNING)
+
+
+def is_own(policy: str) -> bool:
+    """Is it this library's, not a user's?"""
+    return is_new(policy) and is_ours(policy_class(policy.partition(":")[0]).__module__)
 
 
 def _stress(arena: Arena, samples: Samples) -> list[Stress]:
     found = []
     for kind in KINDS:
         cells = {m.cell.family: samples[m.cell.name] for m in arena.matches if m.cell.kind == kind}
-        for policy in (p.key for p in arena.policies if cells and is_own(p.key)):
+        for policy in (p.key for p in arena.policies if cells and is_new(p.key)):
             lower, clearly = [], []
             for family, regrets in cells.items():
                 difference = _difference(regrets, policy)

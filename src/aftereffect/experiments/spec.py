@@ -33,6 +33,7 @@ from aftereffect._files import read_regular
 from aftereffect.errors import AftereffectError
 from aftereffect.model.catalog import family_from
 from aftereffect.notation import parse
+from aftereffect.plugins import import_modules
 from aftereffect.policies.base import Policy, policy_from, written
 from aftereffect.simulation.simulate import checkpoint_rounds
 
@@ -118,6 +119,7 @@ class Spec(_Strict):
     seed: Seed = 0
     checkpoints: Kept | list[Rounds] | Checkpoints = 50
     tuning: Tuning = Tuning()
+    imports: list[str] = Field(default_factory=list)
     problems: Annotated[list[ProblemEntry], Field(min_length=1)]
     policies: Annotated[list[PolicyEntry], Field(min_length=1)]
     scales: dict[str, Scale] = Field(default_factory=dict)
@@ -168,6 +170,8 @@ def parse_spec(content: dict[str, Any]) -> Spec:
         spec = Spec.model_validate(content)
     except ValidationError as error:
         raise AftereffectError(_first_mistake(error, content)) from None
+    with _said_of("imports", ""):
+        import_modules(spec.imports)
     try:
         spec.rounds  # noqa: B018  checkpoints must fit the horizon
     except AftereffectError as error:

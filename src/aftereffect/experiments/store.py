@@ -38,8 +38,9 @@ from aftereffect.errors import AftereffectError
 from aftereffect.experiments.plan import SCHEMA, Chosen, Plan, Task
 from aftereffect.experiments.searches import Search, chosen, searches
 from aftereffect.experiments.spec import Spec, parse_spec
+from aftereffect.plugins import import_modules
 
-FORMAT, VERSION = "aftereffect-experiment", 2  # 1 knew shards by their place in the spec
+FORMAT, VERSION = "aftereffect-experiment", 3  # 1 knew shards by their place in the spec, 2 no user's own code
 LARGEST_MANIFEST = 50_000_000  # bytes
 TUNING = "tuning.json"
 Say = Callable[[str], None]
@@ -83,6 +84,8 @@ class Manifest(BaseModel):
     name: str
     hash: str
     code: str
+    sources: dict[str, str]
+    imports: list[str]
     seed: int
     spec: dict[str, Any]
     problems: list[str]
@@ -166,6 +169,13 @@ class Store:
                 f"{str(self.directory)!r} was begun by another version of the code, and results of two versions must not "
                 "mix; use --fresh to start over"
             )
+        if held["sources"] != plan.sources:
+            names = {*held["sources"], *plan.sources}
+            changed = sorted(n for n in names if held["sources"].get(n) != plan.sources.get(n))
+            raise AftereffectError(
+                f"{str(self.directory)!r} was begun with another version of the code of {', '.join(changed)}, and results of "
+                "two versions must not mix; use --fresh to start over"
+            )
 
     def _is_foreign(self) -> bool:
         """Is there anything besides what a start that was cut short leaves behind?"""
@@ -217,7 +227,8 @@ class Store:
         """The plan of the experiment that this directory holds."""
         if self._plan is None:
             held = self.manifest()
-            self._plan = Plan(parse_spec(held["spec"]), held["code"], check=False)
+            import_modules(held["imports"])
+            self._plan = Plan(parse_spec(held["spec"]), held["code"], check=False, sources=held["sources"])
         return self._plan
 
     def spec(self) -> Spec:
@@ -321,6 +332,8 @@ def _manifest(plan: Plan, command: str, figure: str | None) -> dict[str, Any]:
         "name": plan.spec.name,
         "hash": plan.digest,
         "code": plan.code,
+        "sources": plan.sources,
+        "imports": plan.imports,
         "seed": plan.spec.seed,
         "spec": plan.spec.model_dump(mode="json"),
         "problems": plan.problems,

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from aftereffect._sources import is_ours, take_sources
 from aftereffect.errors import AftereffectError, UnknownName, require, require_numbers, require_whole
 from aftereffect.model.drift import Change, Drift, Season
 from aftereffect.model.fairness import DEFAULT_TOLERANCE, Fairness, Observed
@@ -43,6 +44,7 @@ from aftereffect.model.responses import (
     Tent,
 )
 from aftereffect.notation import Named, parse
+from aftereffect.plugins import load_installed
 
 Recipe = Callable[..., Sequence[Response]]
 Measure = Callable[[Response], Response]
@@ -94,6 +96,10 @@ def register_problem(
     """
 
     def register(recipe: Recipe) -> Recipe:
+        held = _CATALOG.get(name)
+        if held is not None and is_ours(held.recipe.__module__) and not is_ours(recipe.__module__):
+            raise AftereffectError(f"{name!r} is the name of a problem of this library; choose another")
+        take_sources(recipe.__module__)
         names = tuple(arm_names) if arm_names else None
         _CATALOG[name] = Entry(name, recipe, default_arms, arms, names, measure)
         return recipe
@@ -102,8 +108,16 @@ def register_problem(
 
 
 def catalog() -> Mapping[str, Entry]:
-    """Every named problem."""
+    """Every named problem, those of installed plugins too."""
+    load_installed()
     return dict(_CATALOG)
+
+
+def entry_of(name: str) -> Entry:
+    """What the catalog has under a name."""
+    if name not in _CATALOG and name not in catalog():
+        raise UnknownName("problem", str(name), _CATALOG)
+    return _CATALOG[name]
 
 
 def repaid_share(repayment: Response) -> Response:
@@ -222,7 +236,7 @@ class Family:
 
     def draw(self, seed: int | np.random.SeedSequence = 0) -> Problem:
         """The problem that belongs to a seed; with drift, change or season the responses move to those of a second draw."""
-        entry, random = _CATALOG[self.name], np.random.default_rng(seed)
+        entry, random = entry_of(self.name), np.random.default_rng(seed)
         responses = entry.recipe(random, self.arms, **self.parameters)
         moves = any(pace is not None for pace in (self.drift, self.change, self.season))
         later = entry.recipe(random, self.arms, **self.parameters) if moves else ()
@@ -299,9 +313,7 @@ def family(
     >>> family("gaussian", arms=3, memory=0.2).draw(seed=1).arms
     3
     """
-    if name not in _CATALOG:
-        raise UnknownName("problem", str(name), _CATALOG)
-    entry = _CATALOG[name]
+    entry = entry_of(name)
     common = [n for n, p in inspect.signature(family).parameters.items() if p.kind is p.KEYWORD_ONLY]
     for key in parameters:
         if key not in entry.parameters:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 import numpy as np
 
 from aftereffect._random import Words, generator
+from aftereffect._sources import is_ours, take_sources
 from aftereffect.errors import (
     AftereffectError,
     MissingParameter,
@@ -28,6 +29,7 @@ from aftereffect.model.feedback import Feedback, feedback_code
 from aftereffect.model.limits import Limits, check_step
 from aftereffect.notation import Named, parse
 from aftereffect.oracle.search import Ints
+from aftereffect.plugins import load_installed
 from aftereffect.policies.rules import Migration, PlainState
 
 if TYPE_CHECKING:
@@ -205,12 +207,17 @@ def register(cls: _Class) -> _Class:
     """Make a policy known by its name, for `ae.policy`, the command line and `load_agent`."""
     if not cls.name:
         raise AftereffectError(f"{cls.__name__} needs a class attribute `name`")
+    held = _REGISTRY.get(cls.name)
+    if held is not None and is_ours(held.__module__) and not is_ours(cls.__module__):
+        raise AftereffectError(f"{cls.__name__}: {cls.name!r} is the name of a policy of this library; choose another")
+    take_sources(cls.__module__)
     _REGISTRY[cls.name] = cls
     return cls
 
 
 def registry() -> Mapping[str, type[Policy]]:
-    """Every policy known by name."""
+    """Every policy known by name, those of installed plugins too."""
+    load_installed()
     return dict(_REGISTRY)
 
 
@@ -220,9 +227,7 @@ def policy(name: str, /, **parameters: Any) -> Policy:
     >>> policy("d-ucb", discount=0.9).key
     'd-ucb:discount=0.9'
     """
-    if name not in _REGISTRY:
-        raise UnknownName("policy", str(name), _REGISTRY)
-    cls = _REGISTRY[name]
+    cls = policy_class(name)
     known = [f.name for f in dataclasses.fields(cls)]
     for key in parameters:
         if key not in known:
@@ -231,6 +236,13 @@ def policy(name: str, /, **parameters: Any) -> Policy:
     if missing:
         raise MissingParameter(f"policy {name!r} needs {missing[0]}=")
     return cls(**parameters)
+
+
+def policy_class(name: str) -> type[Policy]:
+    """The class of a policy by name."""
+    if name not in _REGISTRY and name not in registry():
+        raise UnknownName("policy", str(name), _REGISTRY)
+    return _REGISTRY[name]
 
 
 def summary(cls: type[Policy]) -> str:

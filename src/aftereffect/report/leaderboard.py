@@ -77,7 +77,7 @@ def _span(interval: Interval) -> str:
 
 
 def under_stress(board: Board) -> Sheet:
-    """For each kind of stress, in how many families each policy of the library's own is below all of the paper's."""
+    """For each kind of stress, in how many families each policy that is not the paper's is below all of those."""
     headers = ("stress", "policy", "lower regret", "clearly so", "in")
     rows = [
         (
