@@ -59,15 +59,38 @@ def fitted(booked: Floats, spread: Floats, field: Records, belief: Records) -> t
 
 
 def gaussian_process(booked: Floats, spread: Floats, covariance: Floats, rate: float) -> tuple[Floats, Floats, float]:
-    """Mean, covariance and log density of the node means, less what depends on no field, as textbooks write them."""
+    """Mean, covariance and log density of the node means, less that of the rewards by themselves, as textbooks write them."""
     weight = booked[WEIGHT, 0] / spread[DISPERSION, 0]
     seen = np.flatnonzero(weight)
     rest = booked[PULL, 0, seen] / booked[WEIGHT, 0, seen] - rate
-    marginal = covariance[np.ix_(seen, seen)] + np.diag(1.0 / weight[seen])
+    marginal = covariance[np.ix_(seen, seen)] + np.diag(1.0 / weight[seen] + fit.MISFIT)
     gain = np.linalg.solve(marginal, covariance[seen]).T
     density = -0.5 * (rest @ np.linalg.solve(marginal, rest) + np.linalg.slogdet(marginal)[1])
     density += 0.5 * (rest @ (weight[seen] * rest) - np.log(weight[seen]).sum())
     return rate + gain @ rest, covariance - gain @ covariance[seen], float(density)
+
+
+@pytest.mark.parametrize("units", [1.0, 1e7], ids=["few", "misfit"])
+def test_where_rewards_are_booked_evidence_is_their_whole_likelihood(units: float) -> None:
+    """Two ways to book the same rewards differ as the densities of all rewards do, each node with a misfit of its own.
+
+    So a model of the impact that books much in one place neither gains nor loses by how precise that makes a node.
+    """
+    nodes, rate, scale, noise = 21, 0.9, 0.3, 0.05
+    random, field = np.random.default_rng(8), fit.fields_tried(nodes)[4]
+    places, rewards = random.integers(5, 8, (2, 12)), 0.4 + 0.01 * random.normal(size=12)
+    kernel = np.linalg.inv(dense_prior(nodes, field["length"], field["amplitude"] * scale)) + (LEVEL * scale) ** 2
+    found, expected = [], []
+    for where in places:
+        booked = np.zeros((BOOKED, 1, nodes))
+        for node, reward in zip(where, rewards, strict=True):
+            fit.book(booked, 0, node / (nodes - 1), units, reward, noise, 0.0)
+        found.append(fitted(booked, np.array([[1.0], [0.0]]), field, belief_of(rate, scale))[2])
+        alike = where[:, None] == where
+        covariance = kernel[np.ix_(where, where)] + fit.MISFIT * alike + noise / units * np.eye(12)
+        rest = rewards - rate
+        expected.append(-0.5 * (rest @ np.linalg.solve(covariance, rest) + np.linalg.slogdet(covariance)[1]))
+    assert found[1] - found[0] == pytest.approx(expected[1] - expected[0], rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize("row", range(12))
@@ -266,6 +289,6 @@ def test_weights_are_limited() -> None:
     post, _, evidence = fitted(booked, spread, fit.fields_tried(41)[0], belief_of(0.3, 0.3))
     assert np.all(np.isfinite(post))
     assert math.isfinite(evidence)
-    assert post[VARIANCE].min() >= 0.99 / fit.MOST_WEIGHT
+    assert post[VARIANCE].min() >= 0.99 * fit.MISFIT
     assert (booked[ROUNDS].sum(), booked[COUNT].sum()) == (1.0, 9e14)
     assert booked[PRECISION, 0, 20] == pytest.approx(9e14 / 0.25)

@@ -41,7 +41,7 @@ STEEP = (0.3, 0.9)  # the exploring field: as wide as curves get, without exclud
 LEVEL = 0.8  # of the scale: how far arms' levels lie apart
 LEAST_NOISE = 1e-4  # variance of a coin: rewards that were all alike so far still vary a little
 LEAST_DISPERSION = 1e-4  # of the coin's variance
-MOST_WEIGHT = 1e8  # no mean is known better than to 1e-4: the curve between two nodes is not
+MISFIT = 1e-8  # variance of a node's mean whatever its rounds: the curve between two nodes is not known better than to 1e-4
 MOST_REVIEWED = 20_000  # nodes whose evidence is weighed in one review: it bounds the slowest decision
 
 ROUNDS, COUNT, PRECISION, PULLED, SQUARE, WEIGHT, PULL = 0, 1, 2, 3, 4, 5, 6  # rows of `booked`
@@ -52,7 +52,7 @@ PARTS = 6
 PRECISIONS, PULLS = 0, 1  # rows of `room`, workspace
 ROOM = 2
 
-FIELD = np.dtype([("length", "f8"), ("amplitude", "f8"), ("determinant", "f8"), ("reluctance", "f8")])
+FIELD = np.dtype([("length", "f8"), ("amplitude", "f8"), ("determinant", "f8")])
 BELIEF = np.dtype([("rate", "f8"), ("scale", "f8")])
 
 
@@ -109,8 +109,9 @@ def renew_scale(booked: Floats, belief: Any) -> None:
 
 @helper
 def precision_of(booked: Floats, k: int, i: int, spread: Floats) -> float:
-    """Precision of the mean reward booked at a node."""
-    return float(min(booked[WEIGHT, k, i] / spread[DISPERSION, k], MOST_WEIGHT))
+    """Precision of the mean reward booked at a node, as a value of the curve there."""
+    weight = booked[WEIGHT, k, i]
+    return float(weight / (spread[DISPERSION, k] + weight * MISFIT))
 
 
 @kernel
@@ -120,11 +121,17 @@ def fit_arm(
     """Arm k's posterior: factor, mean and tilt into `post`; gives the precision of its level and its log evidence.
 
     Given the level l the mean is l tilt + rest, with tilt = 1 - A^-1 w: where much was seen, the level says nothing.
+    Evidence leaves out what a track cannot change, the rewards' squares by their own precision. What a node's misfit takes
+    from that is `within`: without it a track that books all in one place would gain or lose by the misfit alone.
     """
-    weight, pull = room[PRECISIONS], room[PULLS]
+    weight, pull, within = room[PRECISIONS], room[PULLS], 0.0
     for i in range(weight.shape[0]):
-        weight[i] = precision_of(booked, k, i, spread)
-        pull[i] = weight[i] * (booked[PULL, k, i] / booked[WEIGHT, k, i] - belief.rate) if weight[i] > 0.0 else 0.0
+        weight[i], pull[i] = precision_of(booked, k, i, spread), 0.0
+        if weight[i] > 0.0:
+            rest = booked[PULL, k, i] / booked[WEIGHT, k, i] - belief.rate
+            full = booked[WEIGHT, k, i] / spread[DISPERSION, k]
+            pull[i] = weight[i] * rest
+            within += (full - weight[i]) * rest * rest - math.log(full / weight[i])
     bands, mean, tilt = post[FACTOR:MEAN], post[MEAN], post[TILT]
     nodes, amplitude, off = weight.shape[0], field.amplitude * belief.scale, LEVEL * belief.scale
     prior_bands(field.length, amplitude, bands)
@@ -144,7 +151,7 @@ def fit_arm(
         tilt[i] = 1.0 - tilt[i]
         mean[i] += belief.rate + level * tilt[i]
     prior = field.determinant - 2.0 * nodes * math.log(amplitude) - 2.0 * math.log(off)
-    return sure, 0.5 * (explained + level * left - determinant - math.log(sure) + prior)
+    return sure, 0.5 * (explained + level * left - determinant - math.log(sure) + prior + within)
 
 
 @kernel
