@@ -15,6 +15,7 @@ is judged by measurement.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -71,7 +72,7 @@ from aftereffect.policies.curves.tracks import (
 )
 from aftereffect.policies.curves.values import price, take_turn
 from aftereffect.policies.grid import deploy_levels, make_grid
-from aftereffect.policies.rules import register_rule
+from aftereffect.policies.rules import Saved, register_rule
 from aftereffect.policies.sense import require_sense
 
 LEVELS = 200  # half a percent; twice as many gain a little at kinks, lose it elsewhere and cost twice the time
@@ -106,7 +107,12 @@ def skip(state: CurvesState, t: int, allocation: Floats) -> None:
     follow(state.tracks, state.impact, allocation, allocation, False)
 
 
-register_rule(CurvesState, ask, tell, skip, scratch=WORKSPACE)
+def from_version_1(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Fields had a column that nothing read."""
+    saved["fields"] = {name: saved["fields"][name] for name in fresh["fields"].dtype.names or ()}
+
+
+register_rule(CurvesState, ask, tell, skip, scratch=WORKSPACE, version=2, migrations={1: from_version_1})
 
 
 @register

@@ -41,7 +41,9 @@ STEEP = (0.3, 0.9)  # the exploring field: as wide as curves get, without exclud
 LEVEL = 0.8  # of the scale: how far arms' levels lie apart
 LEAST_NOISE = 1e-4  # variance of a coin: rewards that were all alike so far still vary a little
 LEAST_DISPERSION = 1e-4  # of the coin's variance
-MISFIT = 1e-8  # variance of a node's mean whatever its rounds: the curve between two nodes is not known better than to 1e-4
+MISFIT = (
+    1e-8  # variance of a node's mean whatever its rounds: the curve between two nodes is not known better than to 1e-4
+)
 MOST_REVIEWED = 20_000  # nodes whose evidence is weighed in one review: it bounds the slowest decision
 
 ROUNDS, COUNT, PRECISION, PULLED, SQUARE, WEIGHT, PULL = 0, 1, 2, 3, 4, 5, 6  # rows of `booked`
