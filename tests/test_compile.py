@@ -10,69 +10,32 @@ import pytest
 
 from aftereffect import _compile
 
-KERNELS = "from aftereffect._compile import kernel\n"
-
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small package in place of ours: a module with kernels, and rooms without."""
-    files = {
-        "_compile.py": "",
-        "model/world.py": KERNELS + "x = 1\n",
-        "model/codes.py": "ONE: int = 1\nTWO, THREE = 2, 3\n",
-        "experiments/plan.py": "def plan():\n    return 1\n",
-        "cli/app.py": "x = 1\n",
-    }
-    for name, text in files.items():
+    """A small package in place of ours."""
+    for name in ("model/world.py", "experiments/plan.py", "cli/app.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text("x = 1\n")
     monkeypatch.setattr(_compile, "ROOT", tmp_path)
     return tmp_path
 
 
-def _hashes() -> tuple[str, str]:
-    return _compile.kernel_hash.__wrapped__(), _compile.results_hash.__wrapped__()
-
-
 @pytest.mark.parametrize(
-    ("name", "text", "recompiles", "recomputes"),
-    [
-        ("model/world.py", KERNELS + "x = 2\n", True, True),
-        ("model/codes.py", "ONE: int = 7\nTWO, THREE = 2, 3\n", True, True),
-        ("model/codes.py", "ONE: int = 1\nTWO, THREE = 2, 4\n", True, True),
-        ("model/codes.py", "ONE: int = 1\nTWO, THREE = 2, 3\ndef name(): ...\n", False, True),
-        ("model/new.py", KERNELS, True, True),
-        ("experiments/plan.py", "def plan():\n    return 2\n", False, True),
-        ("__init__.py", "__all__ = ['plan']\n", False, True),
-        ("cli/app.py", "x = 2\n", False, False),
-    ],
+    ("name", "recomputes"),
+    [("model/world.py", True), ("model/new.py", True), ("experiments/plan.py", True), ("cli/app.py", False)],
 )
-def test_an_edit_starts_anew_what_it_can_change_and_no_more(
-    package: Path, name: str, text: str, recompiles: bool, recomputes: bool
-) -> None:
-    kernels, results = _hashes()
-    assert _hashes() == (kernels, results)
-    (package / name).write_text(text)
-    after = _hashes()
-    assert (after[0] != kernels, after[1] != results) == (recompiles, recomputes)
+def test_results_are_named_after_all_that_can_change_them(package: Path, name: str, recomputes: bool) -> None:
+    before = _compile.results_hash.__wrapped__()
+    assert _compile.results_hash.__wrapped__() == before
+    (package / name).write_text("x = 2\n")
+    assert (_compile.results_hash.__wrapped__() != before) == recomputes
 
 
-def test_a_renamed_module_starts_anew(package: Path) -> None:
-    before = _hashes()
+def test_results_notice_a_renamed_module(package: Path) -> None:
+    before = _compile.results_hash.__wrapped__()
     (package / "model" / "world.py").rename(package / "model" / "third.py")
-    assert all(a != b for a, b in zip(before, _hashes(), strict=True))
-
-
-def test_kernels_depend_on_numba(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = _hashes()
-    monkeypatch.setattr(numba, "__version__", "0.0.1")
-    assert _hashes()[0] != before[0]
-
-
-def test_the_cache_is_named_after_the_sources() -> None:
-    directory, _ = _compile.cache_directory()
-    assert directory is not None
-    assert directory.name == _compile.kernel_hash()
+    assert _compile.results_hash.__wrapped__() != before
 
 
 def test_the_users_cache_directory_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

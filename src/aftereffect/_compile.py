@@ -1,13 +1,11 @@
 """Compile kernels with numba, with a disk cache that cannot go stale.
 
-Numba's cache notices a change in the decorated function only, not in what it calls, and a stale kernel gives wrong
-numbers silently. The cache directory is therefore named after a hash of the sources that kernels are made of: an edit of
-any of them starts a new one. It is our own (see `_kernel_cache`); the user's numba settings are left as they were.
+Files are named after what a kernel is made of (see `_fingerprint`), in a directory of our own (see `_kernel_cache`); the
+user's numba settings are left as they were.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -18,6 +16,7 @@ from typing import Any, TypeVar
 import numba
 from numba.extending import overload
 
+from aftereffect._fingerprint import chosen_by
 from aftereffect._kernel_cache import KernelCache, find_directory
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -25,19 +24,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 ROOT = Path(__file__).parent
 WITHOUT_NUMBERS = ("cli", "report", "service", "testing.py")  # rooms that only show or pass on what others computed
-
-
-@cache
-def kernel_hash() -> str:
-    """Hash of all that a compiled kernel can depend on: numba, the modules that define kernels, and the others' constants."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    for name, source in _sources():
-        text = source.decode()
-        if "_compile import" not in text and name != "_compile.py":
-            text = "\n".join(_constants(text))
-        if text:
-            digest.update(f"{name}\0{text}\0".encode())
-    return digest.hexdigest()[:16]
 
 
 @cache
@@ -55,19 +41,10 @@ def _sources() -> Iterator[tuple[str, bytes]]:
         yield path.relative_to(ROOT).as_posix(), path.read_bytes()
 
 
-def _constants(source: str) -> Iterator[str]:
-    """A module's constants, which kernels take in as they are when compiled: top-level assignments to names in capitals."""
-    for statement in ast.parse(source).body:
-        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-        names = [node.id for target in targets if target for node in ast.walk(target) if isinstance(node, ast.Name)]
-        if any(name.isupper() for name in names):
-            yield ast.unparse(statement)
-
-
 @cache
 def cache_directory() -> tuple[Path | None, str]:
-    """Where compiled kernels are kept, named after the sources; or why nowhere."""
-    return find_directory(kernel_hash())
+    """Where compiled kernels are kept; or why nowhere."""
+    return find_directory("kernels")
 
 
 # Kernels work in place on arrays that their caller holds, so they need no reference counts; without numba's runtime
@@ -78,7 +55,7 @@ _BARE: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 def _compiled(function: Function, **options: Any) -> Function:
     compiled: Any = numba.njit(nogil=True, **options)(function)
     if hasattr(compiled, "_cache"):  # not where NUMBA_DISABLE_JIT leaves functions as they are
-        compiled._cache = KernelCache(compiled.py_func, *cache_directory())
+        compiled._cache = KernelCache(compiled.py_func, compiled.targetoptions, *cache_directory())
     return compiled  # type: ignore[no-any-return]
 
 
@@ -112,6 +89,7 @@ def dispatch(generic: Callable[..., Any]) -> Callable[[Function], Function]:
     def decorate(choose: Function) -> Function:
         options: Any = {"forceinline": True, **_BARE}
         overload(generic, jit_options=options)(without_annotations(choose))
+        chosen_by(generic, choose)
         return choose
 
     return decorate

@@ -24,6 +24,7 @@ import platformdirs
 from numba.core import compiler, serialize
 from numba.core.caching import _Cache
 
+from aftereffect._fingerprint import Unknown, fingerprint
 from aftereffect.errors import AftereffectWarning
 
 _numba: Any = compiler  # untyped
@@ -101,8 +102,11 @@ class KernelCache(_Cache):
     Numba's own keeps an index beside them, which two processes can get out of step and whose damage ends the program.
     """
 
-    def __init__(self, function: FunctionType, directory: Path | None, reason: str = "") -> None:
+    def __init__(
+        self, function: FunctionType, options: dict[str, Any], directory: Path | None, reason: str = ""
+    ) -> None:
         self._function = function
+        self._options = options
         self._directory = directory
         self._reason = reason
         self._enabled = True
@@ -130,6 +134,8 @@ class KernelCache(_Cache):
             return None
         target_context.refresh()
         path = self._path(sig, target_context.codegen())
+        if path is None:
+            return None
         try:
             content = path.read_bytes()
         except FileNotFoundError:
@@ -152,20 +158,24 @@ class KernelCache(_Cache):
         """Keep a compilation; where that fails the program goes on without."""
         if not self._enabled or self._directory is None or data.library.has_dynamic_globals:
             return
-        body = _serialize.dumps((sig, data._reduce()))
         path = self._path(sig, data.library.codegen)
+        if path is None:
+            return
+        body = _serialize.dumps((sig, data._reduce()))
         try:
             _write(path, hashlib.sha256(body).digest() + body)
         except OSError as error:
             _warn(f"{str(path)!r}: {error.strerror or error}")
 
-    def _path(self, sig: Any, codegen: Any) -> Path:
-        code, cells = self._function.__code__, self._function.__closure__ or ()
-        identity = hashlib.sha256(repr((str(sig), codegen.magic_tuple(), sys.implementation.cache_tag)).encode())
-        identity.update(code.co_code + repr((self._function.__module__, code.co_firstlineno)).encode())
-        identity.update(_serialize.dumps(tuple(cell.cell_contents for cell in cells)))
+    def _path(self, sig: Any, codegen: Any) -> Path | None:
+        """Named after all that the kernel is made of, and the processor; None where something in it cannot be named."""
+        try:
+            made_of = fingerprint(self._function, sig, self._options)
+        except Unknown:
+            return None
+        machine = hashlib.sha256(repr((codegen.magic_tuple(), sys.implementation.cache_tag)).encode()).hexdigest()
         assert self._directory is not None
-        return self._directory / f"{self._function.__name__}-{identity.hexdigest()[:32]}.kernel"
+        return self._directory / f"{self._function.__name__}-{made_of}-{machine[:8]}.kernel"
 
 
 def _write(path: Path, content: bytes) -> None:

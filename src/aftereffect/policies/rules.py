@@ -15,6 +15,7 @@ import numpy as np
 from numba import types
 
 from aftereffect._compile import dispatch, kernel, uncached_kernel, without_annotations
+from aftereffect._fingerprint import belonging_to_types
 from aftereffect.errors import UnknownName
 from aftereffect.model.curves import Floats
 
@@ -173,6 +174,11 @@ def _overload_skip(state: Any, t: Any, allocation: Any) -> Any:
 @dispatch(note)
 def _overload_note(state: Any, t: Any, allocation: Any, measured: Any) -> Any:
     return without_annotations(_rule_of(state).note)
+
+
+@belonging_to_types
+def _functions_of(state: type) -> Rule | tuple[()]:
+    return _RULES.get(state, ())
 
 
 def _rule_of(state: types.NamedTuple) -> Rule:
