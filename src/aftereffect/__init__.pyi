@@ -68,6 +68,9 @@ from aftereffect.policies.sw_ucb import SWUCB as SWUCB
 from aftereffect.policies.thompson import Thompson as Thompson
 from aftereffect.policies.thompson_split import ThompsonSplit as ThompsonSplit
 from aftereffect.policies.ucb1 import UCB1 as UCB1
+from aftereffect.programs.program import Program as Program
+from aftereffect.programs.store import Store as Store
+from aftereffect.programs.store import open_store as open_store
 from aftereffect.report.plot import plot as plot
 from aftereffect.simulation.result import Comparison as Comparison
 from aftereffect.simulation.result import Result as Result

@@ -31,7 +31,7 @@ def _run(arguments: list[str]) -> int:
         sys.stdout.flush()  # at the interpreter's end it would be too late to say what went wrong
     except AftereffectError as error:
         say(str(error))
-        return MISTAKE
+        return FAILURE if getattr(error, "retryable", False) else MISTAKE  # nobody's mistake: try again
     except MemoryError as error:
         say(f"not enough memory for what was asked: {error}")
         return MISTAKE

@@ -9,6 +9,7 @@ import typer
 from aftereffect import __version__
 from aftereffect.cli.imports import say_in_help, take_imports
 from aftereffect.cli.mistakes import CLICK_ERROR, Commands, as_mistake
+from aftereffect.cli.program_app import program_app
 
 app = typer.Typer(
     name="aftereffect",
@@ -18,6 +19,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: rich's takes as long to import as everything else together
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(program_app, name="program")
 
 
 def execute(arguments: list[str]) -> int:

@@ -1,0 +1,210 @@
+"""`aftereffect program ..`: the commands and their options; what they do is in `programs`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from aftereffect.cli.mistakes import Commands
+
+program_app = typer.Typer(
+    help="Durable programs: decisions that are kept, shared, and can be audited.",
+    cls=Commands,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The program.")]
+StoreUrl = Annotated[
+    str | None,
+    typer.Option("--store", metavar="URL", help="The store (default: $AFTEREFFECT_STORE, else aftereffect.db here)."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Key = Annotated[
+    str | None,
+    typer.Option(metavar="KEY", help="Idempotency key: the same again changes nothing and answers the same."),
+]
+By = Annotated[str | None, typer.Option(metavar="WHO", help="Who does it (default: the user of this machine).")]
+Floor = Annotated[list[str] | None, typer.Option(metavar="ARM=x", help="Least share of an arm; may be repeated.")]
+Cap = Annotated[list[str] | None, typer.Option(metavar="ARM=x", help="Largest share of an arm; may be repeated.")]
+
+
+@program_app.command()
+def create(
+    name: Name,
+    arms: Annotated[str, typer.Option(metavar="A,B,C", help="Names of the arms.")],
+    policy: Annotated[
+        str | None, typer.Option(metavar="NAME[:k=v,..]", help="Policy (default: the one we would use).")
+    ] = None,
+    floor: Floor = None,
+    cap: Cap = None,
+    units: Annotated[str | None, typer.Option(metavar="N", help="Units that a round splits.")] = None,
+    records: Annotated[str | None, typer.Option(metavar="FILE", help="A table of past rounds to begin with.")] = None,
+    feedback: Annotated[
+        str, typer.Option(metavar="split|independent|one", help="Which arms are seen; split: all with a share.")
+    ] = "split",
+    horizon: Annotated[str | None, typer.Option(metavar="T", help="Rounds to come, if that is known.")] = None,
+    step: Annotated[str | None, typer.Option(metavar="x", help="Largest change of a share a round.")] = None,
+    start: Annotated[
+        list[str] | None, typer.Option(metavar="ARM=x", help="Share held until today; may be repeated.")
+    ] = None,
+    caution: Annotated[
+        str | None, typer.Option(metavar="c", help="How sure to be before leaving what is known to be good.")
+    ] = None,
+    seed: Annotated[str, typer.Option(metavar="S", help="Seed of the decisions' random numbers.")] = "0",
+    key: Key = None,
+    by: By = None,
+    store: StoreUrl = None,
+    json: AsJson = False,
+) -> None:
+    """Create a program."""
+    from aftereffect.cli import programs
+
+    options = {
+        "policy": policy,
+        "floors": programs.shares("--floor", floor),
+        "caps": programs.shares("--cap", cap),
+        "units": programs.whole("--units", units),
+        "feedback": feedback,
+        "horizon": programs.whole("--horizon", horizon),
+        "step": programs.real("--step", step),
+        "start": programs.shares("--start", start),
+        "caution": programs.real("--caution", caution),
+        "seed": programs.whole("--seed", seed, 0),
+    }
+    programs.create(store, name, arms, records, options, key, by, json)
+
+
+@program_app.command("list")
+def list_programs(store: StoreUrl = None, json: AsJson = False) -> None:
+    """List the programs of a store."""
+    from aftereffect.cli import programs
+
+    programs.list_all(store, json)
+
+
+@program_app.command()
+def show(name: Name, store: StoreUrl = None, json: AsJson = False) -> None:
+    """Show a program: arms, policy, limits, rounds, what waits, the head of its record."""
+    from aftereffect.cli import programs
+
+    programs.show_one(store, name, json)
+
+
+@program_app.command()
+def ask(name: Name, key: Key = None, by: By = None, store: StoreUrl = None, json: AsJson = False) -> None:
+    """Ask for the next round's allocation; asking again before the round happened gives the same."""
+    from aftereffect.cli import programs
+
+    programs.ask(store, name, key, by, json)
+
+
+@program_app.command()
+def deploy(
+    name: Name,
+    allocation: Annotated[
+        list[str] | None, typer.Argument(metavar="[ARM=share ..]", help="What was deployed (default: as advised).")
+    ] = None,
+    key: Key = None,
+    by: By = None,
+    store: StoreUrl = None,
+    json: AsJson = False,
+) -> None:
+    """Say that the round has happened; its rewards come later."""
+    from aftereffect.cli import programs
+
+    programs.deploy(store, name, allocation or [], key, by, json)
+
+
+@program_app.command()
+def tell(
+    name: Name,
+    rewards: Annotated[
+        list[str] | None, typer.Argument(metavar="[ARM=reward ..]", help="Mean rewards (0.26) or counts (31/120).")
+    ] = None,
+    round: Annotated[str | None, typer.Option(metavar="N", help="The round (default: the one asked for).")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Correct what was told of the round before.")] = False,
+    allocation: Annotated[
+        list[str] | None, typer.Option(metavar="ARM=share", help="What was really deployed; may be repeated.")
+    ] = None,
+    csv: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Read columns arm, reward or successes, trials, round; - is standard input."),
+    ] = None,
+    unknown: Annotated[bool, typer.Option("--unknown", help="Nothing is known about the round.")] = False,
+    key: Key = None,
+    by: By = None,
+    store: StoreUrl = None,
+    json: AsJson = False,
+) -> None:
+    """Tell what came back."""
+    from aftereffect.cli import programs
+
+    number = programs.whole("--round", round)
+    if csv is not None:
+        programs.tell_table(store, name, csv, rewards or [], number, replace, key, by, json)
+    else:
+        told = (rewards or [], programs.shares("--allocation", allocation), unknown)
+        programs.tell(store, name, *told, number, replace, key, by, json)
+
+
+@program_app.command()
+def explain(name: Name, store: StoreUrl = None, json: AsJson = False) -> None:
+    """Say why the next advice is what it is."""
+    from aftereffect.cli import programs
+
+    programs.explain(store, name, json)
+
+
+@program_app.command()
+def log(
+    name: Name,
+    after: Annotated[str, typer.Option(metavar="N", help="Only events after this one.")] = "0",
+    limit: Annotated[str | None, typer.Option(metavar="N", help="At most so many.")] = None,
+    store: StoreUrl = None,
+    json: AsJson = False,
+) -> None:
+    """List what happened, by whom and when."""
+    from aftereffect.cli import programs
+
+    programs.log(store, name, programs.whole("--after", after, 0) or 0, programs.whole("--limit", limit), json)
+
+
+@program_app.command()
+def export(
+    name: Name,
+    out: Annotated[
+        str, typer.Option(metavar="FILE", help="Events as .jsonl, or a row for each round and arm as .csv or .parquet.")
+    ],
+    store: StoreUrl = None,
+    json: AsJson = False,
+) -> None:
+    """Write the record to a file."""
+    from aftereffect.cli import programs
+
+    programs.export(store, name, out, json)
+
+
+@program_app.command()
+def audit(
+    name: Name,
+    head: Annotated[
+        str | None, typer.Option(metavar="HASH", help="A head of the record that was kept elsewhere.")
+    ] = None,
+    store: StoreUrl = None,
+    json: AsJson = False,
+) -> None:
+    """Check the whole record and recompute every decision; exit code 1 if something does not fit."""
+    from aftereffect.cli import programs
+
+    if not programs.audit(store, name, head, json):
+        raise typer.Exit(1)
+
+
+@program_app.command()
+def archive(name: Name, key: Key = None, by: By = None, store: StoreUrl = None, json: AsJson = False) -> None:
+    """Close a program: it can be read, and nothing more is written."""
+    from aftereffect.cli import programs
+
+    programs.archive(store, name, key, by, json)

@@ -1,0 +1,326 @@
+"""What the commands of `aftereffect program` do: read the words, call the program, print."""
+
+from __future__ import annotations
+
+import csv
+import getpass
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from aftereffect._files import read_regular
+from aftereffect.cli.console import show
+from aftereffect.cli.planning import read_real
+from aftereffect.cli.request import MOST, read_number
+from aftereffect.errors import AftereffectError, require
+from aftereffect.programs.program import Program
+from aftereffect.programs.store import open_store
+
+LARGEST = 100_000_000  # bytes of a table of rewards
+
+
+def create(
+    store: str | None,
+    name: str,
+    arms: str,
+    records: str | None,
+    options: dict[str, Any],
+    key: str | None,
+    by: str | None,
+    as_json: bool,
+) -> None:
+    """`program create`."""
+    names = [word.strip() for word in arms.split(",")]
+    past = None if records is None else read_past(records)
+    made = open_store(store).create(name, names, records=past, key=key, by=_who(by), **options).show()
+    _print(
+        as_json, made, f"created {name!r}: {', '.join(made['arms'])}, {made['policy']}, {made['rounds']} past rounds"
+    )
+
+
+def list_all(store: str | None, as_json: bool) -> None:
+    """`program list`."""
+    found = open_store(store, create=False).programs()
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return
+    table = _table("program", "rounds", "arms", "policy", "created", "")
+    for one in found:
+        table.add_row(
+            one["name"],
+            str(one["rounds"]),
+            ", ".join(one["arms"]),
+            one["policy"],
+            one["created"][:10],
+            "archived" if one["archived"] else "",
+        )
+    show(table, as_wide_as_needed=True)
+
+
+def show_one(store: str | None, name: str, as_json: bool) -> None:
+    """`program show`."""
+    found = _program(store, name).show()
+    table = _table("", "")
+    for what, value in found.items():
+        table.add_row(what.replace("_", " "), _words(value))
+    _print(as_json, found, table)
+
+
+def ask(store: str | None, name: str, key: str | None, by: str | None, as_json: bool) -> None:
+    """`program ask`."""
+    advice = _program(store, name).ask(key=key, by=_who(by))
+    table = _table("arm", "share", *(["units"] if "units" in advice else []))
+    for arm, share in advice["allocation"].items():
+        table.add_row(arm, f"{share:.4f}", *([str(advice["units"][arm])] if "units" in advice else []))
+    _print(as_json, advice, Text(f"round {advice['round']}"), table)
+
+
+def deploy(store: str | None, name: str, words: list[str], key: str | None, by: str | None, as_json: bool) -> None:
+    """`program deploy`."""
+    answer = _program(store, name).deploy(shares("ARM=share", words), key=key, by=_who(by))
+    _print(as_json, answer, f"round {answer['round']} deployed: {_words(answer['allocation'])}")
+
+
+def tell(
+    store: str | None,
+    name: str,
+    words: list[str],
+    allocation: dict[str, float] | None,
+    unknown: bool,
+    number: int | None,
+    replace: bool,
+    key: str | None,
+    by: str | None,
+    as_json: bool,
+) -> None:
+    """`program tell`."""
+    require(bool(words) != unknown, "tell needs ARM=reward for the arms that were seen, or --unknown, not both")
+    rewards, trials = (None, None) if unknown else _outcomes(words)
+    answer = _program(store, name).tell(
+        rewards, trials=trials, allocation=allocation, round=number, replace=replace, key=key, by=_who(by)
+    )
+    _print(as_json, answer, f"round {answer['round']} told")
+
+
+def tell_table(
+    store: str | None,
+    name: str,
+    file: str,
+    words: list[str],
+    number: int | None,
+    replace: bool,
+    key: str | None,
+    by: str | None,
+    as_json: bool,
+) -> None:
+    """`program tell --csv`: a tell for each round in the table."""
+    require(not words, "give ARM=reward or --csv, not both")
+    program, who = _program(store, name), _who(by)
+    answers = []
+    for found, (rewards, trials) in _rounds(file).items():
+        round = number if found is None else found
+        own = None if key is None else key if found is None else f"{key}-{found}"
+        answers.append(program.tell(rewards, trials=trials, round=round, replace=replace, key=own, by=who))
+    _print(as_json, answers, *(f"round {answer['round']} told" for answer in answers))
+
+
+def explain(store: str | None, name: str, as_json: bool) -> None:
+    """`program explain`."""
+    print(json.dumps(_program(store, name).explain(), indent=None if as_json else 2))
+
+
+def log(store: str | None, name: str, after: int, limit: int | None, as_json: bool) -> None:
+    """`program log`."""
+    found = _program(store, name).events(after=after, limit=limit)
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return
+    table = _table("event", "at", "by", "what", "round", "")
+    for event in found:
+        table.add_row(
+            str(event["sequence"]),
+            event["at"][:19].replace("T", " "),
+            event["by"] or "",
+            event["kind"],
+            str(event["round"] or ""),
+            _in_short(event),
+        )
+    show(table, as_wide_as_needed=True)
+
+
+def export(store: str | None, name: str, out: str, as_json: bool) -> None:
+    """`program export`."""
+    _program(store, name).export(out)
+    _print(as_json, {"program": name, "file": out}, f"written: {out}")
+
+
+def audit(store: str | None, name: str, head: str | None, as_json: bool) -> bool:
+    """`program audit`; whether all fits."""
+    found = _program(store, name).audit(head)
+    lines = [f"{'all fits' if found.fits else 'DOES NOT FIT'}: {found.events} events, head {found.head}"]
+    if found.reason is not None:
+        lines.append(found.reason)
+    lines.append(f"{found.recomputed} of {found.decisions} decisions recomputed bit by bit")
+    if found.not_recomputed:
+        lines.append(f"{found.not_recomputed} were made with other versions or another processor: not recomputed")
+    _print(as_json, found.document(), *lines, *found.remarks)
+    return found.fits
+
+
+def archive(store: str | None, name: str, key: str | None, by: str | None, as_json: bool) -> None:
+    """`program archive`."""
+    answer = _program(store, name).archive(key=key, by=_who(by))
+    _print(as_json, answer, f"archived {name!r}")
+
+
+# Words on the command line.
+
+
+def shares(option: str, words: Sequence[str] | None) -> dict[str, float] | None:
+    """Numbers by arm, from ARM=x."""
+    if not words:
+        return None
+    pairs = [_pair(option, word) for word in words]
+    return _once(option, ((arm, read_real(f"{option} {arm}", value)) for arm, value in pairs))
+
+
+def whole(option: str, text: str | None, least: int = 1) -> int | None:
+    """A whole number, if one was given."""
+    return None if text is None else read_number(option, text, least, MOST)
+
+
+def real(option: str, text: str | None) -> float | None:
+    """A number, if one was given."""
+    return None if text is None else read_real(option, text)
+
+
+def read_past(file: str) -> list[Any]:
+    """Past rounds from a table."""
+    raise AftereffectError(f"--records {file!r}: tables of records cannot be read yet")
+
+
+def _outcomes(words: Sequence[str]) -> tuple[dict[str, float], dict[str, float] | None]:
+    """Mean rewards, and trials where any were given as counts; an arm without stands for a single observation."""
+    read = [(arm, *_outcome(arm, value)) for arm, value in (_pair("ARM=reward", word) for word in words)]
+    rewards = _once("ARM=reward", ((arm, reward) for arm, reward, _ in read))
+    if all(trials is None for _, _, trials in read):
+        return rewards, None
+    return rewards, {arm: 1.0 if trials is None else trials for arm, _, trials in read}
+
+
+def _outcome(arm: str, text: str) -> tuple[float, float | None]:
+    successes, slash, trials = text.partition("/")
+    if not slash:
+        return read_real(f"the reward of {arm!r}", text), None
+    good, tried = read_real(f"the successes of {arm!r}", successes), read_real(f"the trials of {arm!r}", trials)
+    require(tried >= 1 and 0 <= good <= tried, f"counts are successes/trials, got {text!r} for arm {arm!r}")
+    return good / tried, tried
+
+
+def _pair(option: str, word: str) -> tuple[str, str]:
+    arm, equals, value = word.rpartition("=")
+    require(bool(arm and equals and value), f"{option}: write ARM=number, got {word!r}")
+    return arm, value
+
+
+def _once(option: str, pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for arm, value in pairs:
+        require(arm not in found, f"{option} names arm {arm!r} twice")
+        found[arm] = value
+    return found
+
+
+def _rounds(file: str) -> dict[int | None, tuple[dict[str, float], dict[str, float] | None]]:
+    """Rewards and trials by round, from a table with a row for each arm."""
+    text = sys.stdin.read() if file == "-" else _text(file)
+    reader = csv.DictReader(text.splitlines())
+    columns = [name.strip() for name in reader.fieldnames or []]
+    reader.fieldnames = columns
+    good = "arm" in columns and (("reward" in columns) != ("successes" in columns))
+    require(
+        good, f"--csv {file!r} needs columns arm and reward, or arm, successes and trials; got {', '.join(columns)}"
+    )
+    require("successes" not in columns or "trials" in columns, f"--csv {file!r}: successes need trials")
+    words: dict[int | None, list[str]] = {}
+    for i, row in enumerate(reader, 2):
+        if None in row or None in row.values():
+            raise AftereffectError(f"--csv {file!r}, line {i}: not as many cells as columns")
+        number = read_number(f"--csv {file!r}, line {i}: round", row["round"], 1, MOST) if "round" in columns else None
+        words.setdefault(number, []).append(f"{row['arm'].strip()}={_cell(row)}")
+    require(bool(words), f"--csv {file!r} has no rows")
+    return {number: _outcomes(found) for number, found in words.items()}
+
+
+def _cell(row: dict[str, str]) -> str:
+    if "successes" in row:
+        return f"{row['successes'].strip()}/{row['trials'].strip()}"
+    reward = row["reward"].strip()
+    if "trials" not in row:
+        return reward
+    trials = read_real("trials", row["trials"])
+    return f"{read_real('reward', reward) * trials!r}/{trials!r}"
+
+
+def _text(file: str) -> str:
+    try:
+        return read_regular(Path(file), LARGEST).decode("utf-8-sig")
+    except OSError as error:
+        raise AftereffectError(f"cannot read {file!r}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise AftereffectError(f"cannot read {file!r}: it is not text in UTF-8") from None
+
+
+# Printing.
+
+
+def _program(store: str | None, name: str) -> Program:
+    return open_store(store, create=False).program(name)
+
+
+def _who(by: str | None) -> str | None:
+    """Who does it: as given, else this machine's user, where there is one."""
+    if by is None:
+        with suppress(OSError, KeyError, ImportError):
+            return getpass.getuser()
+    return by
+
+
+def _print(as_json: bool, document: Any, *parts: Any) -> None:
+    if as_json:
+        print(json.dumps(document, indent=2))
+    else:
+        show(*(Text(part) if isinstance(part, str) else part for part in parts), as_wide_as_needed=True)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=any(columns))
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, dict):
+        return "  ".join(f"{name}={_words(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_words, value))
+    if value is None:
+        return "-"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _in_short(event: dict[str, Any]) -> str:
+    """What an event was about, in one line."""
+    request, answer = event["request"], event["answer"]
+    if event["kind"] == "tell":
+        return _words(request["rewards"]) + (" (correction)" if request.get("replace") else "")
+    if event["kind"] == "create":
+        return f"{_words(request['arms'])}: {request['policy']}"
+    return _words(answer.get("allocation") or {name: value for name, value in request.items() if name != "made_with"})

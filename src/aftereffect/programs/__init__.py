@@ -1,0 +1,1 @@
+"""Durable programs: named decision processes whose every event is kept, chained and can be recomputed."""

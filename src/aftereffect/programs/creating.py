@@ -1,0 +1,88 @@
+"""What a program is created with: read and checked before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aftereffect.errors import AftereffectError, UnknownName, require, require_whole, shown
+from aftereffect.model.problem import check_names
+from aftereffect.model.units import check_units
+from aftereffect.policies.base import Policy, policy_from
+from aftereffect.policies.recommend import recommended
+from aftereffect.programs.environment import environment
+from aftereffect.programs.events import Content, named, plain
+from aftereffect.programs.fold import Fold
+
+PAST = ("allocation", "rewards", "trials", "measures")  # of a past round
+
+
+def request_to_create(
+    *,
+    arms: Sequence[str],
+    policy: Policy | str | None,
+    floors: Any,
+    caps: Any,
+    units: int | None,
+    records: Any,
+    **others: Any,
+) -> Content:
+    """The first event's request, in plain data."""
+    names = read_names(arms)
+    return {
+        "arms": list(names),
+        "policy": written_policy(policy, len(names), others["horizon"]),
+        "floors": limits_in_order("floors", floors, names, 0.0),
+        "caps": limits_in_order("caps", caps, names, 1.0),
+        "units": None if units is None else check_units(units),
+        "history": None if records is None else [past_round(record, names) for record in records],
+        **{name: plain(value) for name, value in others.items()},
+    }
+
+
+def started(request: Content) -> Content:
+    """The first event's answer: it can be started, and with what it was."""
+    require_whole("seed", request["seed"], 0)
+    return {**Fold().act("create", request), "made_with": environment()}
+
+
+def read_names(arms: Sequence[str]) -> tuple[str, ...]:
+    """Names of arms: at least two, printable, all different."""
+    if isinstance(arms, (str, bytes)) or not isinstance(arms, Sequence):
+        raise AftereffectError(f"arms must be a list of names, got {shown(arms)}")
+    for name in arms:
+        good = isinstance(name, str) and 1 <= len(name) <= 100 and name.isprintable() and name == name.strip()
+        require(good, f"an arm's name is 1 to 100 printable letters, got {shown(name)}")
+    return check_names(arms, len(arms))
+
+
+def written_policy(policy: Policy | str | None, arms: int, horizon: int | None) -> str:
+    """The policy as it is recorded, in its short notation; nothing of it may be lost in that."""
+    if policy is None:
+        return recommended(arms, horizon).key
+    chosen = policy_from(policy) if isinstance(policy, str) else policy
+    require(policy_from(chosen.key) == chosen, f"policy {chosen.key!r} cannot be written down without a loss")
+    return chosen.key
+
+
+def past_round(record: Any, names: Sequence[str]) -> Content:
+    """A past round by arm names: a mapping, an (allocation, rewards) pair, or an allocation alone."""
+    if isinstance(record, tuple) and len(record) == 2 and not isinstance(record[0], (int, float)):
+        record = {"allocation": record[0], "rewards": record[1]}
+    elif not isinstance(record, Mapping):
+        record = {"allocation": record}
+    for name in record:
+        if name not in PAST:
+            raise UnknownName("part of a record:", str(name), PAST)
+    return {name: named(name, record[name], names) for name in PAST if record.get(name) is not None}
+
+
+def limits_in_order(what: str, limits: Any, names: Sequence[str], missing: float) -> list[float] | float | None:
+    """Floors or caps in the arms' order, where they are given by name."""
+    if not isinstance(limits, Mapping):
+        result: list[float] | float | None = plain(limits)
+        return result
+    for name in limits:
+        if name not in names:
+            raise UnknownName(f"arm in {what}:", str(name), names)
+    return [plain(limits.get(name, missing)) for name in names]

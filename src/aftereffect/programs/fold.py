@@ -1,0 +1,164 @@
+"""The state of a program: its agent after all events so far. The same events always lead to the same state."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from aftereffect.model.curves import Floats
+from aftereffect.model.units import share_out
+from aftereffect.policies.base import policy_from
+from aftereffect.policies.storage import agent_text, read_agent
+from aftereffect.programs.environment import Environment
+from aftereffect.programs.errors import Archived, Damaged
+from aftereffect.programs.events import FIRST, Content, Event, canonical
+
+START = ("horizon", "seed", "feedback", "floors", "caps", "history", "start", "step", "caution")
+
+
+class Fold:
+    """An agent, and what of a program's events it does not hold itself.
+
+    `act` is the only way anything changes. Today it computes the answer; over the record it is given the recorded answer and
+    takes what was really advised and deployed from there, so that a later version's fold follows what really happened.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.head = FIRST
+        self.agent: Any = None
+        self.about: Content = {}  # what the program was created with
+        self.asked: Content | None = None  # the advice that waits for its round to happen
+        self.made_with: Environment = {}  # of the decisions now
+        self.archived = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The arms' names."""
+        return tuple(self.agent.names)
+
+    @property
+    def rounds(self) -> int:
+        """Rounds told or deployed so far, past records included."""
+        return int(self.agent.rounds)
+
+    def apply(self, event: Event, hash: str) -> Content:
+        """Take in the next event of the record; what would be answered today."""
+        answer = self.act(event.kind, event.request, event.answer)
+        self.count, self.head = event.sequence, hash
+        return answer
+
+    def act(self, kind: str, request: Content, recorded: Content | None = None) -> Content:
+        """Let something happen to the agent; the answer."""
+        if self.archived:
+            raise Archived("the program is archived: it can be read, and nothing more is written")
+        action = ACTIONS.get(kind)
+        if action is None:
+            raise Damaged(f"unknown kind of event {kind!r}")
+        return action(self, request, recorded)
+
+    def by_name(self, shares: Any) -> dict[str, float]:
+        """One number per arm, by name."""
+        return dict(zip(self.names, np.asarray(shares).tolist(), strict=True))
+
+    def in_order(self, shares: dict[str, float]) -> Floats:
+        """The same back."""
+        return np.array([shares.get(name, 0.0) for name in self.names])
+
+    def units(self, allocation: dict[str, float]) -> dict[str, int] | None:
+        """Whole units for every arm, where the program splits units."""
+        if self.about.get("units") is None:
+            return None
+        given = np.zeros(len(self.names))
+        share_out(self.in_order(allocation), self.about["units"], given)
+        return {name: int(count) for name, count in zip(self.names, given, strict=True)}
+
+    def text(self) -> str:
+        """The state as a snapshot holds it."""
+        content = {
+            "agent": agent_text(self.agent),
+            "about": self.about,
+            "asked": self.asked,
+            "made_with": self.made_with,
+            "archived": self.archived,
+        }
+        return canonical(content)
+
+    @classmethod
+    def read(cls, text: str, count: int, head: str) -> Fold:
+        """A state from a snapshot."""
+        fold, content = cls(), json.loads(text)
+        fold.agent = read_agent(content["agent"], "a snapshot")
+        fold.about, fold.asked = content["about"], content["asked"]
+        fold.made_with, fold.archived = content["made_with"], content["archived"]
+        fold.count, fold.head = count, head
+        return fold
+
+
+def _create(fold: Fold, request: Content, recorded: Content | None) -> Content:
+    options = {name: request[name] for name in START if request.get(name) is not None}
+    fold.agent = policy_from(request["policy"]).start(arms=len(request["arms"]), names=request["arms"], **options)
+    fold.about = {name: value for name, value in request.items() if name != "history"}
+    if recorded is not None:
+        fold.made_with = recorded["made_with"]
+    return {"rounds": fold.rounds}
+
+
+def _upgrade(fold: Fold, request: Content, recorded: Content | None) -> Content:
+    fold.made_with = request["made_with"]
+    return {}
+
+
+def _ask(fold: Fold, request: Content, recorded: Content | None) -> Content:
+    allocation = fold.by_name(fold.agent.ask())
+    answer = {"round": fold.rounds + 1, "allocation": allocation}
+    if fold.asked is None:
+        fold.asked = {name: (recorded or answer)[name] for name in answer}
+    return answer
+
+
+def _deploy(fold: Fold, request: Content, recorded: Content | None) -> Content:
+    number = fold.agent.deploy(_really(fold, request, recorded))
+    answer = {"round": int(number), "allocation": _deployed(fold, request, recorded)}
+    fold.asked = None
+    return answer
+
+
+def _tell(fold: Fold, request: Content, recorded: Content | None) -> Content:
+    told = {name: request[name] for name in ("trials", "measures") if request.get(name) is not None}
+    if request.get("round") is not None:
+        fold.agent.tell(request["rewards"], round=request["round"], replace=bool(request.get("replace")), **told)
+        return {"round": request["round"]}
+    fold.agent.tell(request["rewards"], allocation=_really(fold, request, recorded), **told)
+    answer = {"round": fold.rounds, "allocation": _deployed(fold, request, recorded)}
+    fold.asked = None
+    return answer
+
+
+def _deployed(fold: Fold, request: Content, recorded: Content | None) -> dict[str, float] | None:
+    """What was deployed, by name: as recorded, else as given, else as advised."""
+    source = recorded or (request if request.get("allocation") is not None else fold.asked) or {}
+    return source.get("allocation")
+
+
+def _really(fold: Fold, request: Content, recorded: Content | None) -> Floats | None:
+    """The same in order; None where nothing was asked, which the agent refuses in its own words."""
+    shares = _deployed(fold, request, recorded)
+    return None if shares is None else fold.in_order(shares)
+
+
+def _archive(fold: Fold, request: Content, recorded: Content | None) -> Content:
+    fold.archived = True
+    return {}
+
+
+ACTIONS = {
+    "create": _create,
+    "upgrade": _upgrade,
+    "ask": _ask,
+    "deploy": _deploy,
+    "tell": _tell,
+    "archive": _archive,
+}

@@ -1,0 +1,83 @@
+"""Reading and adding events: rows in, rows out, and the chain between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from aftereffect.programs.errors import NotFound
+from aftereffect.programs.events import Event, chained
+from aftereffect.programs.schema import events, programs
+
+BATCH = 1000  # rows read at once: a long record does not fill the memory
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A program's row."""
+
+    id: int
+    name: str
+    count: int
+    head: str
+
+
+def find(connection: Connection, name: str, lock: bool = False) -> Entry:
+    """A program's row; locked for writing until the transaction ends."""
+    query = sa.select(programs).where(programs.c.name == name)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        raise NotFound("program", name, connection.scalars(sa.select(programs.c.name).limit(20)))
+    return Entry(*row)
+
+
+def entries(connection: Connection) -> list[Entry]:
+    """Every program's row."""
+    return [Entry(*row) for row in connection.execute(sa.select(programs).order_by(programs.c.name))]
+
+
+def rows(connection: Connection, program: int, after: int, until: int) -> Iterator[sa.Row[Any]]:
+    """The rows of events after one and up to another, in order."""
+    while after < until:
+        query = sa.select(events).where(events.c.program == program, events.c.sequence > after)
+        found = connection.execute(query.order_by(events.c.sequence).limit(BATCH)).all()
+        if not found:
+            return
+        yield from (row for row in found if row.sequence <= until)
+        after = found[-1].sequence
+
+
+def keyed(connection: Connection, program: int, key: str) -> Event | None:
+    """The event that was written with a key."""
+    query = sa.select(events.c.body).where(events.c.program == program, events.c.key == key)
+    body = connection.scalars(query).one_or_none()
+    return None if body is None else Event.read(body)
+
+
+def append(connection: Connection, program: int, before: str, new: list[Event]) -> str:
+    """Add events and move the program's count and head along; the new head."""
+    head, values = before, []
+    for event in new:
+        body = event.body
+        head = chained(head, body)
+        values.append(
+            {
+                "program": program,
+                "sequence": event.sequence,
+                "kind": event.kind,
+                "round": event.round,
+                "at": event.at,
+                "by": event.by,
+                "key": event.key,
+                "body": body,
+                "hash": head,
+            }
+        )
+    connection.execute(sa.insert(events), values)
+    moved = sa.update(programs).where(programs.c.id == program).values(count=new[-1].sequence, head=head)
+    connection.execute(moved)
+    return head

@@ -1,0 +1,287 @@
+"""A durable program: the agent's methods, each write an event that is on disk before it is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from os import PathLike
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from aftereffect.errors import AftereffectError, require_whole
+from aftereffect.programs import ledger, snapshots
+from aftereffect.programs.database import Database
+from aftereffect.programs.environment import environment
+from aftereffect.programs.errors import Damaged, KeyReused, StoreError
+from aftereffect.programs.events import Content, Event, chained, check_word, named, now, plain
+from aftereffect.programs.fold import Fold
+from aftereffect.programs.ledger import Entry
+from aftereffect.programs.schema import events
+
+if TYPE_CHECKING:
+    from aftereffect.programs.audit import Audit
+
+SNAPSHOT_EVERY = 200  # events that opening may have to fold again
+
+Done = tuple[str, Content]  # a kind of event and its request
+
+
+class Program:
+    """A named decision process in a store; several processes and threads may hold it at once."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self.name = name
+        self._database = database
+        self._lock = RLock()
+        self._fold = Fold()
+        self._kept = 0  # events in the newest snapshot that this process knows of
+        self._ahead = False  # the agent has taken in what is not written yet
+        self._explained: tuple[str, Content] | None = None  # the head at which something was explained, and what
+
+    # What changes something.
+
+    def ask(self, *, key: str | None = None, by: str | None = None) -> Content:
+        """The advice for the next round, with its reason; the same until that round is deployed or told."""
+        if key is None:
+            waiting = self._waiting()
+            if waiting is not None:
+                return waiting
+        return self._write("ask", _nothing, key, by)
+
+    def deploy(self, allocation: Any = None, *, key: str | None = None, by: str | None = None) -> Content:
+        """The round has happened, as advised or with another allocation; its rewards come later. Its number."""
+
+        def request(fold: Fold) -> Content:
+            return {"allocation": named("allocation", allocation, fold.names)}
+
+        return self._write("deploy", request, key, by)
+
+    def tell(
+        self,
+        rewards: Any,
+        *,
+        trials: Any = None,
+        measures: Any = None,
+        allocation: Any = None,
+        round: int | None = None,
+        replace: bool = False,
+        key: str | None = None,
+        by: str | None = None,
+    ) -> Content:
+        """What came back: of the round asked for, or of an earlier one by its number, also in parts; `replace` corrects."""
+        if round is not None:
+            require_whole("round", round, 1)
+
+        def request(fold: Fold) -> Content:
+            return {
+                "rewards": named("rewards", rewards, fold.names),
+                "trials": named("trials", trials, fold.names),
+                "measures": named("measures", measures, fold.names),
+                "allocation": named("allocation", allocation, fold.names),
+                "round": round,
+                "replace": replace,
+            }
+
+        return self._write("tell", request, key, by)
+
+    def archive(self, *, key: str | None = None, by: str | None = None) -> Content:
+        """Close the program: it can be read from now on, and nothing more is written."""
+        return self._write("archive", _nothing, key, by)
+
+    # What only looks.
+
+    @property
+    def rounds(self) -> int:
+        """Rounds told or deployed so far, past records included."""
+        with self._lock:
+            return self._now().rounds
+
+    @property
+    def head(self) -> str:
+        """The hash of the last event; kept elsewhere, it vouches for the whole record."""
+        return self._entry().head
+
+    def explain(self) -> Content:
+        """In plain data, why the next advice is what it is."""
+        with self._lock:
+            fold = self._now()
+            if self._explained is None or self._explained[0] != fold.head:
+                asked = fold.asked is not None
+                self._explained = fold.head, plain(fold.agent.explain())
+                if not asked:
+                    self._forget()  # explaining asks, and that is not on record
+            return self._explained[1]
+
+    def show(self) -> Content:
+        """What the program is and where it stands, as plain data."""
+        with self._lock:
+            fold = self._now()
+            limits = fold.agent.setting.limits
+            return {
+                "name": self.name,
+                "rounds": fold.rounds,
+                "arms": list(fold.names),
+                "policy": fold.agent.policy.key,
+                "floors": fold.by_name(limits.floors),
+                "caps": fold.by_name(limits.caps),
+                "units": fold.about.get("units"),
+                "feedback": fold.about.get("feedback"),
+                "seed": fold.about.get("seed"),
+                "asked": fold.asked,
+                "archived": fold.archived,
+                "events": fold.count,
+                "head": fold.head,
+            }
+
+    def events(self, *, after: int = 0, limit: int | None = None, kind: str | None = None) -> list[Content]:
+        """The events after a sequence number, in order."""
+        with self._database.reading() as connection:
+            entry = ledger.find(connection, self.name)
+            query = sa.select(events.c.body, events.c.hash).where(
+                events.c.program == entry.id, events.c.sequence > after
+            )
+            if kind is not None:
+                query = query.where(events.c.kind == kind)
+            found = connection.execute(query.order_by(events.c.sequence).limit(limit)).all()
+        return [{**Event.read(row.body).document(), "hash": row.hash} for row in found]
+
+    def audit(self, head: str | None = None) -> Audit:
+        """Check the whole record and recompute every decision; see `aftereffect.programs.audit`."""
+        from aftereffect.programs.audit import audit
+
+        return audit(self._database, self.name, head)
+
+    def export(self, path: str | PathLike[str]) -> None:
+        """Write the record to a file: .jsonl holds every event, .csv and .parquet a row for each round and arm."""
+        from aftereffect.programs.exporting import export
+
+        export(self, path)
+
+    # How.
+
+    def _write(self, kind: str, request: Callable[[Fold], Content], key: str | None, by: str | None) -> Content:
+        check_word("key", key)
+        check_word("by", by)
+        with self._lock:
+            try:
+                with self._database.writing() as connection:
+                    entry = ledger.find(connection, self.name, lock=True)
+                    fold = self._catch_up(connection, entry)
+                    wanted = request(fold)
+                    first = None if key is None else ledger.keyed(connection, entry.id, key)
+                    if first is not None:
+                        return _same(first, kind, wanted)
+                    new = self._happen(fold, kind, wanted, key, by)
+                    head = ledger.append(connection, entry.id, entry.head, new)
+            except BaseException:
+                if self._ahead:  # of the record, which is read again
+                    self._forget()
+                raise
+            fold.count, fold.head, self._ahead = new[-1].sequence, head, False
+            self._keep_snapshot(entry.id)
+            return new[-1].answer
+
+    def _happen(self, fold: Fold, kind: str, request: Content, key: str | None, by: str | None) -> list[Event]:
+        """Let it happen to the agent; the events to write, with what must come before."""
+        done: list[Event] = []
+
+        def add(kind: str, request: Content, key: str | None = None) -> None:
+            answer = fold.act(kind, request)  # what it refuses leaves it as it was
+            self._ahead = True
+            if kind == "ask":
+                answer = self._advice(fold)
+            done.append(Event(fold.count + len(done) + 1, kind, request, answer, now(), answer.get("round"), by, key))
+
+        if fold.made_with != environment() and not fold.archived:
+            add("upgrade", {"made_with": environment()})
+        if kind == "deploy" and request["allocation"] is None and fold.asked is None and not fold.archived:
+            add("ask", {})
+        add(kind, request, key)
+        return done
+
+    def _advice(self, fold: Fold) -> Content:
+        """The waiting advice as it is answered and kept: with its reason, and with what it was computed with."""
+        assert fold.asked is not None
+        advice = {**fold.asked, "reason": plain(fold.agent.explain()), "made_with": environment()}
+        units = fold.units(fold.asked["allocation"])
+        return advice if units is None else {**advice, "units": units}
+
+    def _waiting(self) -> Content | None:
+        """The last advice on record, while it waits."""
+        with self._lock, self._database.reading() as connection:
+            entry = ledger.find(connection, self.name)
+            if self._catch_up(connection, entry).asked is None:
+                return None
+            query = sa.select(events.c.body).where(events.c.program == entry.id, events.c.kind == "ask")
+            body = connection.scalars(query.order_by(events.c.sequence.desc()).limit(1)).one()
+            return Event.read(body).answer
+
+    def _entry(self) -> Entry:
+        with self._database.reading() as connection:
+            return ledger.find(connection, self.name)
+
+    def _now(self) -> Fold:
+        with self._database.reading() as connection:
+            return self._catch_up(connection, ledger.find(connection, self.name))
+
+    def _catch_up(self, connection: Connection, entry: Entry) -> Fold:
+        """The state after all events: those that this process has not seen are folded in."""
+        if self._fold.count == 0:
+            self._fold = snapshots.restore(connection, entry)
+            self._kept = self._fold.count
+        fold = self._fold
+        if entry.count > fold.count:
+            for row in ledger.rows(connection, entry.id, fold.count, entry.count):
+                if row.sequence != fold.count + 1 or chained(fold.head, row.body) != row.hash:
+                    self._damaged(row.sequence)
+                self._follow(fold, row)
+        if (fold.count, fold.head) != (entry.count, entry.head):
+            self._damaged(fold.count + 1)
+        return fold
+
+    def _follow(self, fold: Fold, row: sa.Row[Any]) -> None:
+        try:
+            fold.apply(Event.read(row.body), row.hash)
+        except AftereffectError as error:
+            self._forget()
+            raise Damaged(
+                f"the record of program {self.name!r} cannot be followed at event {row.sequence}: {error}"
+            ) from error
+
+    def _damaged(self, sequence: int) -> None:
+        self._forget()
+        raise Damaged(
+            f"the record of program {self.name!r} does not fit together at event {sequence}; nothing is written to it, "
+            f"`aftereffect program audit {self.name}` says more"
+        )
+
+    def _forget(self) -> None:
+        self._fold, self._ahead = Fold(), False
+
+    def _keep_snapshot(self, program: int) -> None:
+        """Now and then, after the write is done; one that cannot be kept is kept another time."""
+        fold = self._fold
+        if fold.count - self._kept < SNAPSHOT_EVERY:
+            return
+        with suppress(StoreError), self._database.writing() as connection:
+            snapshots.keep(connection, program, fold.count, fold.head, fold.text())
+        self._kept = fold.count
+
+    def __repr__(self) -> str:
+        return f"Program({self.name!r} in {self._database})"
+
+
+def _nothing(fold: Fold) -> Content:
+    return {}
+
+
+def _same(first: Event, kind: str, request: Mapping[str, Any]) -> Content:
+    """The first answer to a key, if it is the same request that comes again."""
+    if first.kind != kind or first.request != request:
+        raise KeyReused(
+            f"the key {first.key!r} was used for another request (event {first.sequence}, {first.kind}); take a new key"
+        )
+    return first.answer

@@ -1,0 +1,111 @@
+"""`aftereffect program`: a year of weekly decisions from a shell, and every mistake in one line."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+CREATE = ("program", "create", "loans", "--arms", "north,centre,south", "--policy", "thompson-split", "--floor")
+
+
+@pytest.fixture
+def program(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Commands on a store that holds the program `loans`."""
+    monkeypatch.setenv("AFTEREFFECT_STORE", f"sqlite:///{tmp_path / 'store.db'}")
+    assert run(*CREATE, "north=0.1", "--floor", "centre=0.1", "--floor", "south=0.1", "--units", "300").code == 0
+
+    def command(*words: str):
+        return run("program", *words)
+
+    return command
+
+
+def test_rounds_from_a_shell(program: Run):
+    for week in range(3):
+        asked = json.loads(program("ask", "loans", "--json").out)
+        assert asked["round"] == week + 1
+        assert sum(asked["units"].values()) == 300
+        told = program("tell", "loans", "north=31/120", "centre=0.5", "--key", f"week-{week}", "--by", "ann", "--json")
+        assert json.loads(told.out)["round"] == week + 1
+    again = program("tell", "loans", "north=31/120", "centre=0.5", "--key", "week-2")
+    assert (again.code, again.out) == (0, "round 3 told\n")
+    shown = json.loads(program("show", "loans", "--json").out)
+    assert (shown["rounds"], shown["units"], shown["floors"]["south"]) == (3, 300, 0.1)
+    last = json.loads(program("log", "loans", "--after", "6", "--json").out)[-1]
+    assert last["request"]["rewards"] == {"north": 31 / 120, "centre": 0.5}
+    assert last["request"]["trials"] == {"north": 120, "centre": 1}
+    assert last["by"] == "ann"
+    assert [one["name"] for one in json.loads(program("list", "--json").out)] == ["loans"]
+    audit = json.loads(program("audit", "loans", "--head", last["hash"], "--json").out)
+    assert (audit["fits"], audit["recomputed"]) == (True, 3)
+
+
+def test_each_command_prints_for_people_too(program: Run):
+    lines = ["ask loans", "tell loans --unknown", "show loans", "list", "log loans", "audit loans", "explain loans"]
+    said = {line: program(*line.split()) for line in lines}
+    assert all(outcome.code == 0 and outcome.out and not outcome.err for outcome in said.values())
+    assert "all fits: 3 events" in said["audit loans"].out
+
+
+def test_tables_of_rewards(program: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    table = tmp_path / "rewards.csv"
+    table.write_text("arm,successes,trials\nnorth,31,120\nsouth,9,90\n")
+    program("ask", "loans")
+    assert program("tell", "loans", "--csv", str(table)).code == 0
+    program("ask", "loans")
+    monkeypatch.setattr("sys.stdin", io.StringIO("arm,reward\nnorth,0.25\n"))
+    assert program("tell", "loans", "--csv", "-").code == 0
+    first, second = (e for e in json.loads(program("log", "loans", "--json").out) if e["kind"] == "tell")
+    assert first["request"]["rewards"] == {"north": 31 / 120, "south": 0.1}
+    assert first["request"]["trials"] == {"north": 120, "south": 90}
+    assert second["request"]["rewards"] == {"north": 0.25}
+
+
+def test_audit_finds_an_edit(program: Run, tmp_path: Path):
+    program("ask", "loans")
+    program("tell", "loans", "north=0.5")
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        connection.execute("UPDATE aftereffect_events SET body = replace(body, '0.5', '0.9') WHERE kind = 'tell'")
+    connection.close()
+    found = program("audit", "loans")
+    assert found.code == 1
+    assert "event 3" in found.out
+    asked = program("ask", "loans")
+    assert asked.code == 2
+    assert "does not fit together at event 3" in asked.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["tel", "loans"], "did you mean 'tell'"),
+        (["show", "loan"], "unknown program 'loan'; did you mean 'loans'"),
+        (["tell", "loans"], "tell needs ARM=reward"),
+        (["tell", "loans", "north"], "write ARM=number, got 'north'"),
+        (["tell", "loans", "north=3/2"], "counts are successes/trials, got '3/2'"),
+        (["tell", "loans", "north=.1", "north=.2"], "names arm 'north' twice"),
+        (["tell", "loans", "east=.1"], "unknown arm 'east'"),
+        (["tell", "loans", "north=.1"], "tell without ask"),
+        (["tell", "loans", "north=.1", "--round", "x"], "--round must be a whole number"),
+        (["tell", "loans", "--csv", "nowhere.csv"], "cannot read 'nowhere.csv'"),
+        (["create", "loans", "--arms", "a,b"], "there is a program 'loans' already"),
+        (["create", "other", "--arms", "a,a"], "names must differ"),
+        (["create", "other", "--arms", "a,b", "--floor", "c=.1"], "unknown arm in floors: 'c'"),
+        (["create", "other", "--arms", "a,b", "--policy", "tompson"], "unknown policy 'tompson'"),
+        (["export", "loans", "--out", "x.pdf"], "unknown extension"),
+        (["list", "--store", "nowhere.db"], "there is no store 'nowhere.db'"),
+        (["list", "--store", "mysql://host/x"], "unknown kind of store 'mysql'"),
+    ],
+)
+def test_mistakes_are_one_line(program: Run, words: list[str], said: str):
+    outcome = program(*words)
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert outcome.out == ""
