@@ -107,12 +107,12 @@ def skip(state: CurvesState, t: int, allocation: Floats) -> None:
     follow(state.tracks, state.impact, allocation, allocation, False)
 
 
-def from_version_1(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    """Fields had a column that nothing read."""
+def drop_unread(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Version 1: fields had a column that nothing read."""
     saved["fields"] = {name: saved["fields"][name] for name in fresh["fields"].dtype.names or ()}
 
 
-register_rule(CurvesState, ask, tell, skip, scratch=WORKSPACE, version=2, migrations={1: from_version_1})
+register_rule(CurvesState, ask, tell, skip, scratch=WORKSPACE, version=2, migrations={1: drop_unread})
 
 
 @register

@@ -21,7 +21,7 @@ from aftereffect.model.fairness import check_tolerance
 from aftereffect.oracle.bands import best_in_band
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.base import Grid, Policy, Setting, check_memory, check_positive, check_whole, register
-from aftereffect.policies.curve_thompson import MOST_LEVELS, CurveThompson, check_curves, explain_curves
+from aftereffect.policies.curve_thompson import MOST_LEVELS, CurveThompson, check_curves, drop_unread, explain_curves
 from aftereffect.policies.curves.decision import (
     SEARCHING,
     TRYING,
@@ -213,7 +213,16 @@ def note(state: FairThompsonState, t: int, allocation: Floats, measured: Floats)
             book_measure(state, k, measured[k])
 
 
-register_rule(FairThompsonState, ask, tell, skip, note, scratch=("doubts", "trial", "work"))
+register_rule(
+    FairThompsonState,
+    ask,
+    tell,
+    skip,
+    note,
+    scratch=("doubts", "trial", "work"),
+    version=2,
+    migrations={1: drop_unread},
+)
 
 
 @register
