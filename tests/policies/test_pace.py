@@ -13,9 +13,10 @@ from aftereffect._random import POLICY, stream
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.pace import keep_pace
 from aftereffect.simulation.simulate import run_once, setting_for
+from tests.simulation.cases import OURS
 
 STEP = 0.07
-ONE_HOT = ["ucb1", "thompson", "exp3", "d-ucb", "sw-ucb", "round-robin"]
+ONE_HOT = [name for name, cls in OURS.items() if cls.one_hot]
 GRADUAL = ["kl-ucb", "cucb", "history-ucb", "fixed"]
 
 

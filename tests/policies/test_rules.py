@@ -12,34 +12,16 @@ import pytest
 import aftereffect as ae
 from aftereffect.model.feedback import Feedback
 from aftereffect.policies import action_ucb
+from tests.simulation.cases import EXAMPLES
 
 NAN = math.nan
 
 GRID_POLICIES: list[ae.Policy] = [
-    ae.ActionUCB(),
-    ae.ActionUCB(zero=True, scale=0.1),
-    ae.OneArmUCB(),
-    ae.CUCB(),
-    ae.CUCB(zero=True, clip=False),
-    ae.MetaExp3(),
-    ae.LipschitzUCB(),
-    ae.LipschitzElimination(),
-    ae.HistoryUCB(memory=0.4),
-    ae.HistoryUCB(memory=0.4, log="printed"),
+    *(p for p in EXAMPLES if p.grid(ae.Setting(3, 3000)) is not None),
     ae.Phased(ae.ActionUCB(zero=True), memory=0.2),
     ae.Phased(ae.MetaExp3(), memory=0.2),
 ]
-
-ONE_HOT_POLICIES: list[ae.Policy] = [
-    ae.Exp3(),
-    ae.Exp3(deploy="distribution"),
-    ae.DUCB(),
-    ae.SWUCB(),
-    ae.UCB1(),
-    ae.Thompson(),
-    ae.RoundRobin(),
-    ae.Phased(ae.DUCB(), memory=0.2),
-]
+ONE_HOT_POLICIES: list[ae.Policy] = [*(p for p in EXAMPLES if p.one_hot), ae.Phased(ae.DUCB(), memory=0.2)]
 
 
 def key(policy: ae.Policy) -> str:

@@ -16,7 +16,6 @@ import numpy as np
 import polars
 
 import aftereffect.policies  # noqa: F401 (makes every policy known)
-from aftereffect.errors import MissingParameter
 from aftereffect.experiments.executors import Executor, Progress
 from aftereffect.experiments.plan import refusal
 from aftereffect.experiments.run import run_spec
@@ -30,12 +29,6 @@ REFERENCES = (
     "history-ucb",
     "history-ucb:log=printed",
 )  # Algorithm 3 in both readings of its radius: what ratios are to
-WITH_PARAMETERS: dict[str, tuple[str, ...]] = {
-    "history-ucb": REFERENCES,
-    "phased": ("phased:inner=cucb(zero=true)",),
-    "quadratic": (),  # these two are baselines of the weekly arena
-    "thompson-split": (),
-}  # all others run as they are
 
 DRAWN = ("gaussian", "patrol", "loan", "bump", "lipschitz")
 FIXED = ("lending", "tent")  # the same problem whatever the seed: runs take the place of instances
@@ -122,20 +115,18 @@ def stress_cells(horizon: int) -> list[Cell]:
 
 
 def default_policies() -> list[Policy]:
-    """Every policy known by name that runs without being told more, and Algorithm 3 in both readings.
+    """Every policy that takes part unasked, and Algorithm 3 in both readings, by name."""
+    found = {p.key: p for p in [*entrants("regret"), *map(policy_from, REFERENCES)]}
+    return sorted(found.values(), key=lambda p: p.name)
 
-    Those that keep a tolerance are left out: they pay for fairness, and that is not what regret measures.
+
+def entrants(arena: str) -> list[Policy]:
+    """The first example of every policy that takes part in an arena unasked, by name.
+
+    Those that keep a tolerance are left out: they pay for fairness, and that is not what regret and gains measure.
     """
-    found = []
-    for name in sorted(registry()):
-        for notation in WITH_PARAMETERS.get(name, (name,)):
-            try:
-                policy = policy_from(notation)
-            except MissingParameter:  # needs what only a user can give
-                continue
-            if "tolerance" not in policy.parameters:
-                found.append(policy)
-    return found
+    first = [p for name, cls in sorted(registry().items()) if arena in cls.arenas for p in cls.examples()[:1]]
+    return [p for p in first if "tolerance" not in p.parameters]
 
 
 def told(policy: Policy, cell: Cell) -> Policy:
@@ -218,11 +209,10 @@ def set_up(
 ) -> Arena:
     """An arena for the policies given (default: all) and what they are measured against."""
     scale = scale or (QUICK if quick else FULL)
-    wanted = {p.key: p for p in [*(policies or default_policies()), *map(policy_from, REFERENCES)]}
+    chosen = list({p.key: p for p in [*(policies or default_policies()), *map(policy_from, REFERENCES)]}.values())
     if cells is None:
         cells = stress_cells(scale.horizon) if stress else plain_cells()
-    entrants = list(wanted.values())
-    return Arena([match_in(cell, entrants, scale, seed) for cell in cells], entrants, scale, seed, stress)
+    return Arena([match_in(cell, chosen, scale, seed) for cell in cells], chosen, scale, seed, stress)
 
 
 def match_in(

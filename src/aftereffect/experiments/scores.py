@@ -15,18 +15,13 @@ import polars
 from aftereffect._sources import is_ours
 from aftereffect.experiments.arena import KINDS, REFERENCES, Arena, Cell
 from aftereffect.model.curves import Floats
-from aftereffect.policies.base import policy_class
+from aftereffect.policies.base import Policy, registry
 from aftereffect.simulation.result import mean_interval
 
 FLOOR = 1.0  # of a mean regret in ratios, one reward in the whole run: who moves may earn more than all who hold still
 LEVEL = 0.95
 BOOTSTRAPS = 2000
 
-PAPER = (
-    "action-ucb", "cucb", "d-ucb", "exp3", "history-ucb", "lipschitz-elimination", "lipschitz-ucb", "meta-exp3", "one-arm-ucb",
-    "phased", "sw-ucb", "thompson", "ucb1",
-)  # fmt: skip
-NOT_LEARNING = ("fixed", "round-robin")
 LUCKY = 2.0  # a policy that does not learn, within so many times of the best learner's regret, owes it to the cell
 NEAR = 0.02  # if, besides, it loses less than this a round; else nobody has learned much yet
 ALIKE = 0.02  # two policies whose regrets, run by run, differ by less of their size do the same
@@ -225,17 +220,21 @@ def _ratio_interval(cells: Sequence[Mapping[str, Floats]], policy: str) -> Inter
 
 def is_of_paper(policy: str) -> bool:
     """Is it the paper's own, or one that it compares with?"""
-    return policy.partition(":")[0] in PAPER
+    return _class_of(policy).paper
 
 
 def is_new(policy: str) -> bool:
     """Is it neither the paper's nor one that does not learn: this library's, or a user's?"""
-    return policy.partition(":")[0] not in (*PAPER, *NOT_LEARNING)
+    return _class_of(policy).learns and not is_of_paper(policy)
+
+
+def _class_of(policy: str) -> type[Policy]:
+    return registry().get(policy.partition(":")[0], Policy)
 
 
 def is_own(policy: str) -> bool:
     """Is it this library's, not a user's?"""
-    return is_new(policy) and is_ours(policy_class(policy.partition(":")[0]).__module__)
+    return is_new(policy) and is_ours(_class_of(policy).__module__)
 
 
 def _stress(arena: Arena, samples: Samples) -> list[Stress]:
@@ -269,7 +268,7 @@ def _luck(arena: Arena, samples: Samples, scores: Mapping[str, Mapping[str, Scor
     found = []
     for match in arena.matches:
         here, regrets = scores[match.cell.name], samples[match.cell.name]
-        steady = [key for key in here if key.partition(":")[0] in NOT_LEARNING]
+        steady = [key for key in here if not _class_of(key).learns]
         alike = {key: _alike(regrets, key) for key in steady}
         learners = [key for key in here if key not in steady and not any(key in same for same in alike.values())]
         best = min(learners, key=lambda key: here[key].mean)

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars
 
 from aftereffect.errors import require_whole
-from aftereffect.experiments.arena import Arena, Cell, Match, Scale, by_policy, match_in, played
+from aftereffect.experiments.arena import Arena, Cell, Match, Scale, by_policy, entrants, match_in, played
 from aftereffect.experiments.executors import Executor, Progress, Threads
 from aftereffect.experiments.store import Say
 from aftereffect.policies.base import Policy, policy_from
@@ -24,7 +24,6 @@ HORIZONS = (26, 52, 104, 208, 520)  # half a year to ten years of weeks; checkpo
 FULL, QUICK = Scale(520, 40), Scale(104, 6)
 EVEN = "fixed"  # equal shares, or the split nearest to them within floors and caps: always takes part
 TOLD = 0.9  # the memory that policies are told which cannot estimate it: a cautious guess, since nobody knows it
-BASELINES = (EVEN, "thompson-split", "quadratic", "kl-ucb")
 
 # Family, arms and memory, then what makes it a week: units, rates as they are or of a few percent, floors, shocks, starts.
 CELLS: tuple[tuple[str, int, float, str], ...] = (
@@ -91,7 +90,7 @@ def _cell_name(family: str, arms: int, memory: float, week: str) -> str:
 
 def weekly_policies() -> list[Policy]:
     """What we would use ourselves, and what it is measured against."""
-    return [recommended(3), *map(policy_from, BASELINES)]
+    return [recommended(3), *entrants("weekly")]
 
 
 def set_up_weekly(
@@ -104,10 +103,10 @@ def set_up_weekly(
 ) -> Weekly:
     """A weekly arena for the policies given (default: the recommended one and the baselines) and the even split."""
     scale = scale or (QUICK if quick else FULL)
-    entrants = list({p.key: p for p in [*(policies or weekly_policies()), policy_from(EVEN)]}.values())
+    chosen = list({p.key: p for p in [*(policies or weekly_policies()), policy_from(EVEN)]}.values())
     rounds = horizons_up_to(scale.horizon)
-    matches = [match_in(cell, entrants, scale, seed, rounds) for cell in (weekly_cells() if cells is None else cells)]
-    return Weekly(matches, entrants, scale, seed, stress=False)
+    matches = [match_in(cell, chosen, scale, seed, rounds) for cell in (weekly_cells() if cells is None else cells)]
+    return Weekly(matches, chosen, scale, seed, stress=False)
 
 
 def play_weekly(

@@ -237,10 +237,19 @@ class ActionUCB(_GridUCB):
     Theorem 4.2's, times `resolution`); `zero` lets an arm get nothing. `log` says what stands in the logarithm: the round
     ("clock"), the rounds told so far ("told"), or a number. `multipliers` are App. B's lambda_k, one per arm: the objective
     becomes sum_k p_k r_k + lambda_k pi_k, and the radius as much wider as that sum's range.
+
+    >>> ActionUCB().grid(Setting(arms=2, horizon=100_000)).levels  # (T / ln T)^(1/3)
+    21
     """
 
     name: ClassVar[str] = "action-ucb"
+    paper: ClassVar[bool] = True
+    look: ClassVar[tuple[str, str] | None] = ("#0072B2", "s")
     log: str | float = "clock"
+
+    @classmethod
+    def examples(cls) -> list[Policy]:
+        return [cls(), cls(zero=True, levels=8, scale=0.3)]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -258,9 +267,16 @@ class ActionUCB(_GridUCB):
 @register
 @dataclass(frozen=True)
 class OneArmUCB(_GridUCB):
-    """Algorithm 1 with the wider radius sqrt(K^2 ln(sqrt(K) t) / n), for one arm activated a round (Remark D.6)."""
+    """Algorithm 1 with the wider radius sqrt(K^2 ln(sqrt(K) t) / n), for one arm activated a round (Remark D.6).
+
+    >>> agent = OneArmUCB(levels=4, zero=True).start(arms=2, horizon=100, seed=1)
+    >>> agent.explain()["cells_not_tried"]
+    10
+    """
 
     name: ClassVar[str] = "one-arm-ucb"
+    paper: ClassVar[bool] = True
+    look: ClassVar[tuple[str, str] | None] = ("#56B4E9", "s")
 
     def state(self, setting: Setting) -> GridUCBState:
         factor, inside = self.scale * setting.arms, math.sqrt(setting.arms)

@@ -93,6 +93,22 @@ class Policy:
     """An immutable description of how to choose: parameters only."""
 
     name: ClassVar[str] = ""
+    paper: ClassVar[bool] = False  # the paper's own, or one that it compares with; not inherited
+    learns: ClassVar[bool] = True  # does what comes back change what it does?
+    one_hot: ClassVar[bool] = False  # gives everything to one arm, so keeps neither floors and caps nor small steps
+    arenas: ClassVar[tuple[str, ...]] = ("regret",)  # of "regret" and "weekly", those where it takes part unasked
+    look: ClassVar[tuple[str, str] | None] = None  # its colour and marker in figures; not inherited
+
+    def __init_subclass__(cls) -> None:
+        cls.paper, cls.look = vars(cls).get("paper", False), vars(cls).get("look")
+
+    @classmethod
+    def examples(cls) -> list[Policy]:
+        """Some of its kind for arenas, benchmarks and tests: the first as most would use it, the others where its rule differs.
+
+        The memory is left open. Without parameters that only a user can give there are none.
+        """
+        return [cls()] if all(_has_default(f) for f in dataclasses.fields(cls)) else []
 
     def state(self, setting: Setting) -> Any:
         """A fresh state for a world: a NamedTuple of arrays."""

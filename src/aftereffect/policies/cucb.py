@@ -81,14 +81,23 @@ class CUCB(Policy):
 
     `clip=False` leaves the bounds above one; `grid_for="cucb"` takes the coarser grid of its own analysis. Figure 2(a)'s order
     turns with both.
+
+    >>> CUCB(grid_for="cucb").grid(Setting(arms=2, horizon=100_000)).levels
+    12
     """
 
     name: ClassVar[str] = "cucb"
+    paper: ClassVar[bool] = True
+    look: ClassVar[tuple[str, str] | None] = ("#000000", "X")
     zero: bool = False
     levels: int | None = None
     clip: bool = True
     grid_for: str = "action"
     resolution: float = 1.0
+
+    @classmethod
+    def examples(cls) -> list[Policy]:
+        return [cls(), cls(clip=False, grid_for="cucb", zero=True)]
 
     def __post_init__(self) -> None:
         check_bool(self, zero=self.zero, clip=self.clip)

@@ -132,6 +132,7 @@ class CurveThompson(Policy):
     """
 
     name: ClassVar[str] = "curve-thompson"
+    look: ClassVar[tuple[str, str] | None] = ("#009E73", "*")
     memory: float | None = None
     memory_bound: float | None = None
     follow: str = "intended"

@@ -55,9 +55,17 @@ class DUCB(Policy):
     """Discounted UCB over base arms; with discount .8 at most 5 effective samples, in effect round-robin.
 
     Index: discounted mean + 2 sqrt(xi ln n_t / N_t(k)), n_t the sum of the discounted counts N_t(k).
+
+    >>> told = [{"allocation": [1, 0], "rewards": [1.0, None]}, {"allocation": [0, 1], "rewards": [None, 0.5]}]
+    >>> arms = DUCB().start(arms=2, history=told).explain()["arms"]
+    >>> [round(arm["index"], 4) for arm in arms]  # n is .8 + 1
+    [2.7143, 2.0333]
     """
 
     name: ClassVar[str] = "d-ucb"
+    paper: ClassVar[bool] = True
+    one_hot: ClassVar[bool] = True
+    look: ClassVar[tuple[str, str] | None] = ("#D55E00", "v")
     discount: float = 0.8
     xi: float = 1.0
 

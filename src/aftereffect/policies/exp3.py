@@ -219,10 +219,21 @@ class Exp3(_Exp3):
     """EXP3 over base arms: draws an arm from its distribution, or deploys the distribution itself.
 
     `form="mixing"` is Auer et al.'s, with a uniform part of size `rate`; `"loss"` is exponential weights on estimated losses.
+
+    >>> told = [{"allocation": [1, 0], "rewards": [1.0, None]}]
+    >>> round(Exp3(rate=0.1).start(arms=2, history=told).explain()["arms"][0]["chance"], 4)  # .9 e^.05 / (e^.05 + 1) + .05
+    0.5112
     """
 
     name: ClassVar[str] = "exp3"
+    paper: ClassVar[bool] = True
+    one_hot: ClassVar[bool] = True
+    look: ClassVar[tuple[str, str] | None] = ("#009E73", "D")
     deploy: str = "arm"
+
+    @classmethod
+    def examples(cls) -> list[Policy]:
+        return [cls(), cls(rate=0.1, deploy="distribution"), cls(form="loss")]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -242,9 +253,14 @@ class MetaExp3(_Exp3):
     """EXP3 over every allocation of Algorithm 1's grid (mEXP3).
 
     A round's gain is its utility over the most it can be: K under independent activation, as in the paper, else 1.
+
+    >>> MetaExp3(levels=10, zero=True).start(arms=3, horizon=1000).explain()["options"]  # 12 choose 2
+    66
     """
 
     name: ClassVar[str] = "meta-exp3"
+    paper: ClassVar[bool] = True
+    look: ClassVar[tuple[str, str] | None] = ("#CC79A7", "P")
     zero: bool = False
     levels: int | None = None
     resolution: float = 1.0

@@ -233,14 +233,22 @@ class FairThompson(Policy):
     `tolerance` is how far apart two arms' measures may be (default: the problem's). Shares drive the impact. The other
     parameters are `curve-thompson`'s, with fewer `levels` (default 200 for two arms, for more 400 over the number of arms,
     at least twice that number). Where no allocation seems to meet the tolerance, the smallest that one can is used.
+
+    >>> FairThompson(tolerance=0.1, memory=0.4).start(arms=2, seed=1).ask().tolist()
+    [0.5, 0.5]
     """
 
     name: ClassVar[str] = "fair-thompson"
+    look: ClassVar[tuple[str, str] | None] = ("#CC79A7", "*")
     tolerance: float | None = None
     memory: float | None = None
     temperature: float = CurveThompson.temperature
     caution: float = CurveThompson.caution
     levels: int | None = None
+
+    @classmethod
+    def examples(cls) -> list[Policy]:
+        return [cls(tolerance=0.1)]
 
     def __post_init__(self) -> None:
         if self.tolerance is not None:

@@ -218,13 +218,22 @@ class KLUCB(Policy):
     `memory` may be an upper bound on the true one; `lipschitz` must be one on the slope of the responses: the guarantee
     hangs on both. `delta` is the probability that any bound ever fails. `levels` is N (default: (K T / (2 ln T))^(1/3),
     to the nearest ten); zero is on the grid.
+
+    >>> KLUCB(memory=0.4).grid(Setting(arms=2, horizon=100_000)).levels  # (T / ln T)^(1/3) is 20.6
+    20
     """
 
     name: ClassVar[str] = "kl-ucb"
+    arenas: ClassVar[tuple[str, ...]] = ("regret", "weekly")
+    look: ClassVar[tuple[str, str] | None] = ("#117733", "d")
     memory: float | None = None
     lipschitz: float = 1.0
     delta: float = 0.05
     levels: int | None = None
+
+    @classmethod
+    def examples(cls) -> list[Policy]:
+        return [cls(), cls(memory=0.0, lipschitz=3.0, delta=0.5, levels=7)]
 
     def __post_init__(self) -> None:
         check_memory(self, self.memory)

@@ -138,9 +138,16 @@ class _Naive(Policy):
 @register
 @dataclass(frozen=True)
 class LipschitzUCB(_Naive):
-    """UCB1 over every allocation of the grid, eps = (ln T / T)^(1/(K+1)): the naive learner of App. D."""
+    """UCB1 over every allocation of the grid, eps = (ln T / T)^(1/(K+1)): the naive learner of App. D.
+
+    >>> agent = LipschitzUCB().start(arms=2, horizon=100)  # eps is .357: shares in thirds
+    >>> agent.ask().tolist()
+    [0.0, 1.0]
+    """
 
     name: ClassVar[str] = "lipschitz-ucb"
+    paper: ClassVar[bool] = True
+    look: ClassVar[tuple[str, str] | None] = ("#5F6B6D", "p")
 
     def state(self, setting: Setting) -> LipschitzUCBState:
         options = self._options(setting)
@@ -163,9 +170,15 @@ class LipschitzUCB(_Naive):
 @register
 @dataclass(frozen=True)
 class LipschitzElimination(_Naive):
-    """Successive elimination over every allocation of the grid; drops what sqrt(2 ln T / n) shows to be worse."""
+    """Successive elimination over every allocation of the grid; drops what sqrt(2 ln T / n) shows to be worse.
+
+    >>> LipschitzElimination(levels=10).start(arms=3, horizon=1000).explain()["active_options"]  # 12 choose 2
+    66
+    """
 
     name: ClassVar[str] = "lipschitz-elimination"
+    paper: ClassVar[bool] = True
+    look: ClassVar[tuple[str, str] | None] = ("#5F6B6D", "h")
 
     def state(self, setting: Setting) -> EliminationState:
         horizon = need_horizon(self, setting, "its confidence radius is sqrt(2 ln T / n)")

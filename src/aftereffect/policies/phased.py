@@ -28,6 +28,7 @@ from aftereffect.policies.base import (
     need_memory,
     register,
 )
+from aftereffect.policies.cucb import CUCB
 from aftereffect.policies.rules import ask as ask_inner
 from aftereffect.policies.rules import note as note_inner
 from aftereffect.policies.rules import register_rule
@@ -121,14 +122,24 @@ class Phased(Policy):
     Each phase has `approach` rounds that move the impact to the allocation (default: App. E's s_a, from the memory) and
     then estimation rounds, about a share `estimation` of the phase, that the inner policy is told of. `inner` is any policy;
     its clock and its horizon count estimation rounds.
+
+    >>> reasons = Phased(CUCB(zero=True), memory=0.4).start(arms=2, horizon=100_000).explain()
+    >>> reasons["approach_rounds"], reasons["phase_length"]
+    (5, 6)
     """
 
     name: ClassVar[str] = "phased"
+    paper: ClassVar[bool] = True
+    look: ClassVar[tuple[str, str] | None] = ("#56B4E9", "o")
     inner: Policy
     memory: float | None = None
     estimation: float = 0.2
     lipschitz: float = 1.0
     approach: int | None = None
+
+    @classmethod
+    def examples(cls) -> list[Policy]:
+        return [cls(CUCB(zero=True))]
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, Policy):
@@ -203,9 +214,15 @@ class HistoryUCB(Policy):
     `log="lemma"` takes ln(L rho m) as in Lemmas E.2-E.4; `"printed"` the box's ln(L rho), nearly greedy at rho = .2.
     Without memory there is nothing to wait for and it is Algorithm 1, whose scale is a third of this one's. `multipliers` are
     App. B's lambda_k; then L* = 1 + lipschitz + max |lambda_k| measure_lipschitz sets the approach.
+
+    >>> reasons = HistoryUCB(memory=0.4, estimation=0.5).start(arms=2, horizon=100_000).explain()
+    >>> reasons["approach_rounds"], reasons["phase_length"]
+    (5, 10)
     """
 
     name: ClassVar[str] = "history-ucb"
+    paper: ClassVar[bool] = True
+    look: ClassVar[tuple[str, str] | None] = ("#0072B2", "o")
     memory: float | None = None
     estimation: float = 0.2
     log: str = "lemma"
@@ -216,6 +233,10 @@ class HistoryUCB(Policy):
     resolution: float = 1.0
     multipliers: Sequence[float] | None = None
     measure_lipschitz: float = 1.0
+
+    @classmethod
+    def examples(cls) -> list[Policy]:
+        return [cls(), cls(log="printed", zero=True), cls(memory=0.0)]
 
     def __post_init__(self) -> None:
         check_memory(self, self.memory)

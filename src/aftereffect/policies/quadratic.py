@@ -104,11 +104,21 @@ class QuadraticFit(Policy):
     """A parabola per arm on its share, fitted after some random weeks; then always the best split of the fitted curves.
 
     `weeks` are random; `levels` is the grid that the best split is looked for on.
+
+    >>> told = [{"allocation": [x, 1 - x], "rewards": [x * (1 - x), 0.1]} for x in (0.1, 0.3, 0.5, 0.9)]
+    >>> fitted = QuadraticFit(weeks=4).start(arms=2, feedback="split", history=told)
+    >>> fitted.ask().tolist()  # x^2 (1 - x) + .1 (1 - x) is largest at .61
+    [0.62, 0.38]
     """
 
     name: ClassVar[str] = "quadratic"
+    arenas: ClassVar[tuple[str, ...]] = ("weekly",)
     weeks: int = 16
     levels: int = 50
+
+    @classmethod
+    def examples(cls) -> list[Policy]:
+        return [cls(), cls(weeks=10, levels=20)]
 
     def __post_init__(self) -> None:
         check_whole(self, 1, weeks=self.weeks)

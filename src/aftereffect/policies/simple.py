@@ -34,9 +34,16 @@ register_rule(FixedState, ask_fixed, learn_nothing)
 @register
 @dataclass(frozen=True)
 class Fixed(Policy):
-    """The same allocation in every round (default: equal shares, within floors and caps)."""
+    """The same allocation in every round (default: equal shares, within floors and caps).
+
+    >>> Fixed().start(arms=4, floors=[0.4, 0, 0, 0]).ask().tolist()
+    [0.4, 0.2, 0.2, 0.2]
+    """
 
     name: ClassVar[str] = "fixed"
+    learns: ClassVar[bool] = False
+    arenas: ClassVar[tuple[str, ...]] = ("regret", "weekly")
+    look: ClassVar[tuple[str, str] | None] = ("#999999", "_")
     allocation: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
@@ -74,9 +81,17 @@ register_rule(RoundRobinState, ask_round_robin, learn_nothing)
 @register
 @dataclass(frozen=True)
 class RoundRobin(Policy):
-    """One arm after the other; what D-UCB with a small discount comes down to."""
+    """One arm after the other; what D-UCB with a small discount comes down to.
+
+    >>> agent = RoundRobin().start(arms=3, history=[[1, 0, 0]])
+    >>> agent.ask().tolist()
+    [0.0, 1.0, 0.0]
+    """
 
     name: ClassVar[str] = "round-robin"
+    one_hot: ClassVar[bool] = True
+    learns: ClassVar[bool] = False
+    look: ClassVar[tuple[str, str] | None] = ("#999999", "|")
 
     def state(self, setting: Setting) -> RoundRobinState:
         refuse_limits(self, setting)

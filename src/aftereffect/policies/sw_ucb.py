@@ -64,11 +64,23 @@ class SWUCB(Policy):
     """Sliding-window UCB over base arms: only the last `window` rounds count.
 
     Index: mean over the window + 2 sqrt(xi ln min(t, window) / N_t(k)).
+
+    >>> told = [{"allocation": [1, 0], "rewards": [1.0, None]}, {"allocation": [0, 1], "rewards": [None, 0.5]}]
+    >>> arms = SWUCB(window=1).start(arms=2, history=told).explain()["arms"]
+    >>> [arm["observations"] for arm in arms]
+    [0.0, 1.0]
     """
 
     name: ClassVar[str] = "sw-ucb"
+    paper: ClassVar[bool] = True
+    one_hot: ClassVar[bool] = True
+    look: ClassVar[tuple[str, str] | None] = ("#E69F00", "^")
     window: int = 200
     xi: float = 1.0
+
+    @classmethod
+    def examples(cls) -> list[Policy]:
+        return [cls(), cls(window=20)]
 
     def __post_init__(self) -> None:
         require_whole("sw-ucb: window", self.window, 1, MOST_ROUNDS)

@@ -43,9 +43,16 @@ class Thompson(Policy):
     """Thompson sampling over base arms: the best of one draw from each Beta(S + 1, F + 1).
 
     A reward r between 0 and 1 counts as r of a success and 1 - r of a failure.
+
+    >>> told = [{"allocation": [1, 0], "rewards": [1.0, None]}, {"allocation": [0, 1], "rewards": [None, 0.5]}]
+    >>> [round(arm["estimate"], 4) for arm in Thompson().start(arms=2, history=told).explain()["arms"]]
+    [0.6667, 0.5]
     """
 
     name: ClassVar[str] = "thompson"
+    paper: ClassVar[bool] = True
+    one_hot: ClassVar[bool] = True
+    look: ClassVar[tuple[str, str] | None] = ("#7A4FA3", ">")
 
     def state(self, setting: Setting) -> ThompsonState:
         refuse_limits(self, setting)

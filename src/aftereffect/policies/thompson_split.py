@@ -56,10 +56,20 @@ class ThompsonSplit(Policy):
     """Arm Thompson as a split: each arm's share is its probability of being best under Beta posteriors of arm means.
 
     The probabilities are measured with so many `draws`; floors and caps are kept by moving to the nearest split that does.
+
+    >>> told = [{"allocation": [1, 0], "rewards": [1.0, None]}]
+    >>> agent = ThompsonSplit(draws=10_000).start(arms=2, seed=1, history=told)
+    >>> agent.ask().round(2).tolist()  # Beta(2, 1) is above Beta(1, 1) with probability 2/3
+    [0.67, 0.33]
     """
 
     name: ClassVar[str] = "thompson-split"
+    arenas: ClassVar[tuple[str, ...]] = ("weekly",)
     draws: int = 200
+
+    @classmethod
+    def examples(cls) -> list[Policy]:
+        return [cls(), cls(draws=20)]
 
     def __post_init__(self) -> None:
         check_whole(self, 1, draws=self.draws)

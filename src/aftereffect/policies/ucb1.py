@@ -47,9 +47,18 @@ register_rule(UCB1State, ask, tell)
 @register
 @dataclass(frozen=True)
 class UCB1(Policy):
-    """UCB1 over base arms: mean + scale sqrt(2 ln n / n_k), n all observations so far."""
+    """UCB1 over base arms: mean + scale sqrt(2 ln n / n_k), n all observations so far.
+
+    >>> told = [{"allocation": [1, 0], "rewards": [1.0, None]}, {"allocation": [0, 1], "rewards": [None, 0.5]}]
+    >>> arms = UCB1().start(arms=2, history=told).explain()["arms"]
+    >>> [round(arm["index"], 4) for arm in arms]  # sqrt(2 ln 2) above the means
+    [2.1774, 1.6774]
+    """
 
     name: ClassVar[str] = "ucb1"
+    paper: ClassVar[bool] = True
+    one_hot: ClassVar[bool] = True
+    look: ClassVar[tuple[str, str] | None] = ("#8C6D1F", "<")
     scale: float = 1.0
 
     def __post_init__(self) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from aftereffect.policies.base import registry
+
 
 class Look(NamedTuple):
     """How a policy is drawn."""
@@ -13,26 +15,6 @@ class Look(NamedTuple):
     line: str = "-"
 
 
-_LOOKS = {
-    "history-ucb": Look("#0072B2", "o"),
-    "action-ucb": Look("#0072B2", "s"),
-    "one-arm-ucb": Look("#56B4E9", "s"),
-    "phased": Look("#56B4E9", "o"),
-    "d-ucb": Look("#D55E00", "v"),
-    "sw-ucb": Look("#E69F00", "^"),
-    "exp3": Look("#009E73", "D"),
-    "meta-exp3": Look("#CC79A7", "P"),
-    "cucb": Look("#000000", "X"),
-    "kl-ucb": Look("#117733", "d"),
-    "ucb1": Look("#8C6D1F", "<"),
-    "thompson": Look("#7A4FA3", ">"),
-    "lipschitz-ucb": Look("#5F6B6D", "p"),
-    "lipschitz-elimination": Look("#5F6B6D", "h"),
-    "curve-thompson": Look("#009E73", "*"),
-    "fair-thompson": Look("#CC79A7", "*"),
-    "fixed": Look("#999999", "_"),
-    "round-robin": Look("#999999", "|"),
-}
 _OTHERS = ("#332288", "#117733", "#882255", "#44AA99", "#AA4499")
 _VARIANTS = ("-", "--", ":", "-.")
 
@@ -42,11 +24,13 @@ def looks(keys: list[str]) -> dict[str, Look]:
     found: dict[str, Look] = {}
     variants: dict[str, int] = {}
     strangers: list[str] = []
+    known = registry()
     for key in keys:
         name = key.removesuffix(" (tuned)").partition(":")[0]
-        if name not in _LOOKS and name not in strangers:
+        own = known[name].look if name in known else None
+        if own is None and name not in strangers:
             strangers.append(name)
-        base = _LOOKS.get(name) or Look(_OTHERS[strangers.index(name) % len(_OTHERS)], "*")
+        base = Look(*own) if own else Look(_OTHERS[strangers.index(name) % len(_OTHERS)], "*")
         nth = variants.get(name, 0)
         variants[name] = nth + 1
         found[key] = base._replace(
