@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -97,6 +99,10 @@ PROBLEMS: list[Row] = [
     ("noise a number", lambda: any_.Problem([flat], noise=3), "3"),
     ("concentration", lambda: ae.Noise("beta", 0.0), "0.0"),
     ("driver", lambda: any_.Problem([flat], driver="realized"), "did you mean 'realised'"),
+    ("names a number", lambda: any_.Problem([flat, flat], names=5), "5"),
+    ("noise a list", lambda: any_.Problem([flat], noise=["beta"]), "beta"),
+    ("kinks a number", lambda: any_.Tabulated(flat, kinks=0.5), "0.5"),
+    ("scaled a number", lambda: any_.Scaled(0.5, 0.5), "0.5"),
     ("names too few", lambda: ae.Problem([flat, flat], names=["a"]), "2"),
     ("names twice", lambda: ae.Problem([flat, flat], names=["a", "a"]), "a"),
     ("floors too large", lambda: ae.Problem([flat, flat], floors=0.6), "1.2"),
@@ -243,6 +249,7 @@ AGENTS: list[Row] = [
 ]
 
 HUGE = 10**400  # a number, and more than a float can be
+UNWRITABLE = 10**5000  # Python refuses to write so many digits
 
 HUGE_NUMBERS: list[Row] = [
     ("response", lambda: ae.Gaussian(HUGE), "1000"),
@@ -269,7 +276,16 @@ HUGE_NUMBERS: list[Row] = [
     ("agent's arms", lambda: ae.UCB1().start(HUGE), "1000"),
     ("agent's history", lambda: ae.UCB1().start(2, history=[[HUGE, 0]]), "1000"),
     ("oracle", lambda: ae.best_levels([[0.0, HUGE]]), "1000"),
-    ("more digits than are written", lambda: ae.Window(10**5000), "more than 4300 digits"),
+    ("more digits than are written", lambda: ae.Window(UNWRITABLE), "more than 4300 digits"),
+    (
+        "such a number of checkpoints",
+        lambda: ae.simulate(tent(), ae.UCB1(), 10, checkpoints=-UNWRITABLE),
+        "4300 digits",
+    ),
+    ("such a number of instances", lambda: ae.simulate(tent(), ae.UCB1(), 10, instances=UNWRITABLE), "4300 digits"),
+    ("such a name", lambda: any_.problem(UNWRITABLE), "4300 digits"),
+    ("such a policy", lambda: any_.policy(UNWRITABLE), "4300 digits"),
+    ("such a path", lambda: any_.load_agent(UNWRITABLE), "4300 digits"),
 ]
 
 TABLES = {
@@ -292,3 +308,27 @@ def test_a_bad_input_is_refused_with_what_was_wrong(call: Callable[[], Any], sho
         call()
     assert isinstance(caught.value, ValueError)
     assert "\n" not in str(caught.value)
+
+
+PUBLIC: list[Any] = [getattr(ae, name) for name in ae.__all__]
+KINDS = (ae.Policy, ae.Response, ae.Impact, ae.Problem, ae.Noise, ae.Shock)
+DESCRIPTIONS = [
+    c for c in PUBLIC if isinstance(c, type) and issubclass(c, KINDS) and hasattr(c, "__dataclass_fields__")
+]
+NEEDED: dict[str, Any] = {"inner": ae.UCB1(), "responses": [flat, flat], "x": [0, 1], "y": [0, 1], "function": flat}
+
+
+@pytest.mark.parametrize("described", DESCRIPTIONS, ids=lambda c: c.__name__)
+def test_no_field_gives_a_traceback_for_a_number_that_python_cannot_write(described: Any) -> None:
+    """What is not taken is refused by an error of ours: Python's own, about digits, would be a ValueError too."""
+    fields = [f.name for f in dataclasses.fields(described) if f.init]
+    needed = {name: value for name, value in NEEDED.items() if name in fields}
+    for name in fields:
+        for odd in (UNWRITABLE, [UNWRITABLE, 0.5], {"a": UNWRITABLE}):
+            with suppress(ae.AftereffectError):
+                described(**(dict.fromkeys(_required(described), 0.5) | needed | {name: odd}))
+
+
+def _required(described: Any) -> list[str]:
+    missing = dataclasses.MISSING
+    return [f.name for f in dataclasses.fields(described) if f.default is missing and f.default_factory is missing]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from numbers import Integral
 from typing import Any
 
@@ -16,17 +16,23 @@ class AftereffectError(ValueError):
 class UnknownName(AftereffectError):
     """A name of a problem, policy or parameter that does not exist."""
 
-    def __init__(self, kind: str, name: str, allowed: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: object, allowed: Iterable[str]) -> None:
         names = sorted(allowed)
-        near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5) if isinstance(name, str) else []
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"unknown {kind} {name!r}{hint} (allowed: {', '.join(names) or 'none'})")
+        super().__init__(f"unknown {kind} {shown(name)}{hint} (allowed: {', '.join(names) or 'none'})")
 
 
 def require(condition: bool, message: str) -> None:
     """Raise the user's mistake when the condition does not hold."""
     if not condition:
         raise AftereffectError(message)
+
+
+def require_one_of(kind: str, name: object, allowed: Collection[str]) -> None:
+    """Refuse what is not one of the names."""
+    if not isinstance(name, str) or name not in allowed:
+        raise UnknownName(kind, name, allowed)
 
 
 LONGEST = 200  # letters of a value that a message repeats

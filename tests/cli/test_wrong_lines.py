@@ -119,5 +119,5 @@ def test_500_wrong_lines(run: Run) -> None:
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("_nothing_runs")
-def test_10000_wrong_lines(run: Run) -> None:
-    _check_lines(run, 10_000, seed=2)
+def test_5000_wrong_lines(run: Run) -> None:
+    _check_lines(run, 5_000, seed=2)

@@ -66,8 +66,8 @@ def test_killed_three_times_and_resumed(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_killed_fifty_times_and_resumed(tmp_path: Path) -> None:
-    _kill_again_and_again(spec(LONG), tmp_path, kills=50, seed=2)
+def test_killed_thirty_times_and_resumed(tmp_path: Path) -> None:
+    _kill_again_and_again(spec(LONG), tmp_path, kills=30, seed=2)
 
 
 def test_an_interrupt_keeps_what_is_finished_and_leaves_nothing_torn(tmp_path: Path) -> None:

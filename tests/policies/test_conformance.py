@@ -42,8 +42,7 @@ def test_policies_conform_in_odd_places(policy: ae.Policy, arms: int, horizon: i
 @pytest.mark.parametrize("feedback", FEEDBACKS)
 @pytest.mark.parametrize("arms", [1, 2, 4])
 def test_every_policy_conforms_everywhere(policy: ae.Policy, feedback, arms: int) -> None:
-    for seed in range(3):
-        check_policy(policy, arms, 400, feedback, seed)
+    check_policy(policy, arms, 400, feedback, seed=0)
 
 
 # Users' own policies.

@@ -389,7 +389,7 @@ def test_a_made_up_state_is_refused_or_harmless(policy: ae.Policy, unsynced: Pat
 @pytest.mark.soak
 @pytest.mark.parametrize("policy", PLAIN, ids=lambda p: p.key)
 def test_many_made_up_states_are_refused_or_harmless(policy: ae.Policy, unsynced: Path) -> None:
-    _make_up(policy, unsynced, 5000)
+    _make_up(policy, unsynced, 1000)
 
 
 def test_a_failed_write_leaves_the_old_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -541,6 +541,28 @@ def test_no_script_runs_but_the_pages_own(page, chromium, tmp_path):
     chromium.complaints.clear()
 
 
+def test_no_style_counts_but_the_pages_own(page, chromium, tmp_path):
+    """Even if something escaped the escaping; the lines have their policies' colours all the same."""
+    broken = tmp_path / "broken.html"
+    text = page.read_text(encoding="utf-8")
+    for markup in ("<style>h1 { display: none }</style>", "<p id='planted' style='position: fixed'>x</p>"):
+        broken.write_text(text.replace("</main>", f"{markup}</main>"), encoding="utf-8")
+        chromium.complaints.clear()
+        chromium.open(broken)
+        assert chromium.evaluate("getComputedStyle(document.querySelector('h1')).display") == "block"
+        assert (
+            chromium.evaluate("getComputedStyle(document.querySelector('#planted') ?? document.body).position")
+            == "static"
+        )
+        assert any("Content Security Policy" in complaint for complaint in chromium.complaints)
+    chromium.complaints.clear()
+    look = chromium.evaluate("JSON.parse(document.querySelector('#data').textContent).experiments[0].policies[0]")
+    red, green, blue = bytes.fromhex(look["colour"].removeprefix("#"))
+    name = json.dumps(f".series[data-name={json.dumps(look['name'])}] .line")
+    stroke = f"(document.documentElement.style.colorScheme = 'light', getComputedStyle(document.querySelector({name})).stroke)"
+    assert chromium.evaluate(stroke) == f"rgb({red}, {green}, {blue})"
+
+
 @pytest.mark.parametrize("key", list(FRONTIER))
 @pytest.mark.parametrize("value", [None, "<b>", [], {}, [None], 10**400, [["x"]], float("nan")], ids=str)
 def test_a_frontier_that_is_none_is_refused(key, value, tmp_path):

@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPo
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, shown
 from aftereffect.experiments.plan import Task, compute
 
 Progress = Callable[[str, int], None]
@@ -106,7 +106,7 @@ def _client(distributed: Any, address: str) -> Iterator[Any]:
     if address.startswith("local:"):
         count = address.removeprefix("local:")
         if not count.isdigit() or int(count) < 1:
-            raise AftereffectError(f"--scheduler local:N needs a number of workers from 1, got {address!r}")
+            raise AftereffectError(f"--scheduler local:N needs a number of workers from 1, got {shown(address)}")
         with (
             distributed.LocalCluster(
                 n_workers=int(count), threads_per_worker=1, dashboard_address=None, host="127.0.0.1"

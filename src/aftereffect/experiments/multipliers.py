@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError, require, require_numbers, require_whole
+from aftereffect.errors import AftereffectError, require, require_numbers, require_whole, shown
 from aftereffect.model.catalog import Family
 from aftereffect.model.problem import Problem
 from aftereffect.policies.base import Policy
@@ -76,7 +76,7 @@ def tune_multipliers(
     require(allowed >= 0, f"allowed must be a violation from 0, got {allowed}")
     require(limit > 0, f"limit must be above 0, got {limit}")
     base = HistoryUCB(zero=True) if policy is None else policy
-    require(isinstance(base, Policy), f"policy must be a Policy, got {base!r}")
+    require(isinstance(base, Policy), f"policy must be a Policy, got {shown(base)}")
     if not any(f.name == "multipliers" for f in dataclasses.fields(base)):
         raise AftereffectError(f"{base.name} takes no multipliers; use history-ucb or action-ucb")
     first = draw_instances(problem, instances, seed)[0]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aftereffect.errors import require
+from aftereffect.errors import require, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.impacts import Discounted
 from aftereffect.model.problem import Problem
@@ -58,7 +58,7 @@ def measured_slope(
     policy: Policy, problem: Problem, horizon: int, runs: int = 10, seed: int = 0, threads: int | None = None
 ) -> Slope:
     """Regret a round in the second half of the horizon, with an interval over runs, beside `predicted_slope`."""
-    require(horizon >= 2, f"a slope needs a horizon of at least 2 rounds, got {horizon!r}")
+    require(horizon >= 2, f"a slope needs a horizon of at least 2 rounds, got {shown(horizon)}")
     half = horizon // 2
     result = simulate(problem, policy, horizon, runs, seed=seed, checkpoints=[half, horizon], threads=threads)
     slopes = (result.regret[:, -1] - result.regret[:, 0]) / (horizon - half)

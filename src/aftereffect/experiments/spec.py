@@ -30,7 +30,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aftereffect._files import read_regular
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, shown
 from aftereffect.model.catalog import family_from
 from aftereffect.notation import parse
 from aftereffect.plugins import import_modules
@@ -207,8 +207,8 @@ def _first_mistake(error: ValidationError, content: Any) -> str:
         near = difflib.get_close_matches(key, _keys_at(content, first["loc"][:-1]), n=1, cutoff=0.6)
         return f"missing key {path!r}" + (f"; is {near[0]!r} a slip for it?" if near else "")
     value = first.get("input")
-    shown = f", got {value!r}" if isinstance(value, (str, int, float, bool, list)) else ""
-    return f"{path or 'spec'}: {first['msg'][0].lower()}{first['msg'][1:]}{shown if len(shown) < 80 else ''}"
+    got = f", got {shown(value)}" if isinstance(value, (str, int, float, bool, list)) else ""
+    return f"{path or 'spec'}: {first['msg'][0].lower()}{first['msg'][1:]}{got if len(got) < 80 else ''}"
 
 
 def _siblings(loc: tuple[Any, ...]) -> list[str]:
@@ -328,7 +328,7 @@ def _notation(name: str, values: dict[str, Any], path: str) -> str:
     parts = []
     for key, value in values.items():
         if not isinstance(value, (str, int, float, bool, list)):
-            raise AftereffectError(f"{path}.{_key(key)}: a number, a truth value, a word or a list, got {value!r}")
+            raise AftereffectError(f"{path}.{_key(key)}: a number, a truth value, a word or a list, got {shown(value)}")
         part = f"{key}={written(value)}"
         with _said_of(f"{path}.{_key(key)}", part):
             if list(parse(f"{name}:{part}").parameters) != [key]:  # a comma or an equals sign where none belongs

@@ -17,7 +17,15 @@ from typing import Any
 import numpy as np
 
 from aftereffect._sources import is_ours, take_sources
-from aftereffect.errors import AftereffectError, UnknownName, require, require_numbers, require_whole
+from aftereffect.errors import (
+    AftereffectError,
+    UnknownName,
+    require,
+    require_numbers,
+    require_one_of,
+    require_whole,
+    shown,
+)
 from aftereffect.model.drift import Change, Drift, Season
 from aftereffect.model.fairness import DEFAULT_TOLERANCE, Fairness, Observed
 from aftereffect.model.feedback import Driver, Feedback, Noise, Shock, resolved_feedback
@@ -115,8 +123,8 @@ def catalog() -> Mapping[str, Entry]:
 
 def entry_of(name: str) -> Entry:
     """What the catalog has under a name."""
-    if name not in _CATALOG and name not in catalog():
-        raise UnknownName("problem", str(name), _CATALOG)
+    if not isinstance(name, str) or name not in _CATALOG:
+        require_one_of("problem", name, catalog())
     return _CATALOG[name]
 
 
@@ -323,13 +331,13 @@ def family(
     count = entry.default_arms if arms is None else arms
     if not isinstance(count, int) or isinstance(count, bool) or count not in entry.arms:
         allowed = f"{entry.arms.start} to {entry.arms.stop - 1}" if len(entry.arms) > 1 else str(entry.arms.start)
-        raise AftereffectError(f"problem {name!r}: arms must be {allowed}, got {count!r}")
+        raise AftereffectError(f"problem {name!r}: arms must be {allowed}, got {shown(count)}")
     if sum(x is not None for x in (memory, half_life, impact)) > 1:
         raise AftereffectError(f"problem {name!r}: give one of memory, half_life and impact")
     if impact is None:
         weight = memory_of(half_life) if half_life is not None else DEFAULT_MEMORY if memory is None else memory
         if isinstance(weight, bool) or not isinstance(weight, (int, float)):
-            raise AftereffectError(f"problem {name!r}: memory must be a number in [0, 1), got {weight!r}")
+            raise AftereffectError(f"problem {name!r}: memory must be a number in [0, 1), got {shown(weight)}")
         impact = Discounted(weight) if weight else Instant()
     result = Family(
         name,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aftereffect._compile import helper
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, shown
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,7 +70,9 @@ def _values(function: Callable[[Floats], npt.ArrayLike], x: Floats, what: str) -
         if y.shape != x.shape:
             y = np.asarray([np.asarray(function(v)).item() for v in x], dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise AftereffectError(f"{what} must be a function from [0, 1] to numbers, got {function!r}: {error}") from None
+        raise AftereffectError(
+            f"{what} must be a function from [0, 1] to numbers, got {shown(function)}: {error}"
+        ) from None
     bad = ~((y >= -1e-12) & (y <= 1.0 + 1e-12))
     if bad.any():
         at = int(np.argmax(bad))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aftereffect._compile import helper, kernel
-from aftereffect.errors import require, require_whole
+from aftereffect.errors import require, require_whole, shown
 from aftereffect.model.curves import Curve, Floats
 from aftereffect.model.responses import Response, as_response
 
@@ -54,7 +54,7 @@ class Moving(ABC):
         """The number of rounds that says how fast."""
 
     def __post_init__(self) -> None:
-        require(isinstance(self.to, Sequence), f"{self.name}: to must be a list of responses, got {self.to!r}")
+        require(isinstance(self.to, Sequence), f"{self.name}: to must be a list of responses, got {shown(self.to)}")
         object.__setattr__(self, "to", tuple(as_response(r) for r in self.to))
 
     def weights(self, horizon: int) -> Floats:

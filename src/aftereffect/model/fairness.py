@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 import numpy.typing as npt
 
-from aftereffect.errors import AftereffectError, UnknownName, require, require_numbers
+from aftereffect.errors import AftereffectError, require, require_numbers, require_one_of, shown
 from aftereffect.model.feedback import Noise, as_noise
 from aftereffect.model.responses import Response, as_response
 
@@ -43,13 +43,12 @@ class Fairness:
 
     def __post_init__(self) -> None:
         listed = isinstance(self.measures, Sequence) and len(self.measures) > 0
-        require(listed, f"measures must be a list, one for each arm, got {self.measures!r}")
-        require(isinstance(self.meaning, str), f"meaning must be words, got {self.meaning!r}")
+        require(listed, f"measures must be a list, one for each arm, got {shown(self.measures)}")
+        require(isinstance(self.meaning, str), f"meaning must be words, got {shown(self.meaning)}")
         object.__setattr__(self, "measures", tuple(as_response(m, "measure") for m in self.measures))
         object.__setattr__(self, "noise", as_noise(self.noise))
         check_tolerance(self.tolerance)
-        if self.observed not in get_args(Observed):
-            raise UnknownName("observed", str(self.observed), get_args(Observed))
+        require_one_of("observed", self.observed, get_args(Observed))
 
     @property
     def observed_code(self) -> int:
@@ -66,5 +65,5 @@ def check_tolerance(tolerance: object) -> float:
     """A tolerance in [0, 1], or the user's mistake."""
     require_numbers("fairness", tolerance=tolerance)
     if not 0 <= float(tolerance) <= 1:  # type: ignore[arg-type]
-        raise AftereffectError(f"tolerance must lie in [0, 1], got {tolerance!r}")
+        raise AftereffectError(f"tolerance must lie in [0, 1], got {shown(tolerance)}")
     return float(tolerance)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from aftereffect.errors import UnknownName, require, require_numbers
+from aftereffect.errors import require, require_numbers, require_one_of, shown
 
 Feedback = Literal["independent", "one", "split"]
 """`independent`: each arm is activated with probability its share, on its own (the paper). `one`: a single arm is
@@ -22,8 +22,7 @@ NO_SHOCK, COMMON, EACH = 0, 1, 2
 def feedback_code(feedback: str) -> int:
     """The number that kernels know a feedback by."""
     names = get_args(Feedback)
-    if feedback not in names:
-        raise UnknownName("feedback", str(feedback), names)
+    require_one_of("feedback", feedback, names)
     return names.index(feedback)
 
 
@@ -34,15 +33,14 @@ def resolved_feedback(feedback: Feedback | None, units: int | None) -> Feedback:
     feedback_code(feedback)
     require(
         units is None or feedback == "split",
-        f"units are split over the arms: feedback must be 'split', got {feedback!r}",
+        f"units are split over the arms: feedback must be 'split', got {shown(feedback)}",
     )
     return feedback
 
 
 def check_driver(driver: str) -> None:
     """Refuse a driver that does not exist."""
-    if driver not in get_args(Driver):
-        raise UnknownName("driver", str(driver), get_args(Driver))
+    require_one_of("driver", driver, get_args(Driver))
 
 
 NOISES = {"bernoulli": BERNOULLI, "beta": BETA, "none": NONE, "continuous": CONTINUOUS}
@@ -60,8 +58,7 @@ class Noise:
     deviation: float | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in NOISES:
-            raise UnknownName("noise", str(self.kind), NOISES)
+        require_one_of("noise", self.kind, NOISES)
         require_numbers("noise", concentration=self.concentration)
         require(0 < self.concentration < 1e12, f"beta noise: concentration must be above 0, got {self.concentration}")
         if self.kind == "continuous":
@@ -97,8 +94,7 @@ class Shock:
 
     def __post_init__(self) -> None:
         _check_deviation("shock", self.deviation)
-        if self.kind not in ("common", "each"):
-            raise UnknownName("shock", str(self.kind), ("common", "each"))
+        require_one_of("shock", self.kind, ("common", "each"))
 
     @property
     def code(self) -> int:
@@ -112,4 +108,4 @@ def as_shock(value: Shock | float | None) -> Shock | None:
 
 def _check_deviation(what: str, deviation: object) -> None:
     require_numbers(what, deviation=deviation)
-    require(0 < float(deviation) <= 1, f"{what}: deviation must lie in (0, 1], got {deviation!r}")  # type: ignore[arg-type]
+    require(0 < float(deviation) <= 1, f"{what}: deviation must lie in (0, 1], got {shown(deviation)}")  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect.errors import numbers, require, require_numbers, require_whole
+from aftereffect.errors import numbers, require, require_numbers, require_whole, shown
 from aftereffect.model.curves import Curve, Floats, polyline, tabulate
 
 
@@ -168,7 +168,7 @@ def _check_memory(kind: str, memory: float) -> None:
 
 def _check_g(kind: str, g: object) -> None:
     known = "Power, Logistic or MonotoneTable"
-    require(g is None or isinstance(g, Monotone), f"{kind}: g must be a monotone function ({known}), got {g!r}")
+    require(g is None or isinstance(g, Monotone), f"{kind}: g must be a monotone function ({known}), got {shown(g)}")
 
 
 def memory_of(half_life: float) -> float:
@@ -252,7 +252,9 @@ def started(impact: Impact, share: float) -> Impact:
     if isinstance(impact, Instant):
         return impact
     kinds = "discounted averages and instant impacts"
-    require(isinstance(impact, Discounted), f"start= is for {kinds}, got {impact!r} (smoothed has a start of its own)")
+    require(
+        isinstance(impact, Discounted), f"start= is for {kinds}, got {shown(impact)} (smoothed has a start of its own)"
+    )
     return Smoothed(impact.rate, share, impact.g)  # type: ignore[arg-type]
 
 
@@ -293,7 +295,7 @@ class OwnImpact(Impact):
     g: None = None
 
     def __post_init__(self) -> None:
-        require(callable(self.step), f"own impact: step must be a function, got {self.step!r}")
+        require(callable(self.step), f"own impact: step must be a function, got {shown(self.step)}")
         if self.rate is not None:
             _check_memory("own impact", self.rate)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect.errors import AftereffectError, numbers, require_numbers
+from aftereffect.errors import AftereffectError, numbers, require_numbers, shown
 from aftereffect.model.curves import Floats
 
 _SLACK = 1e-9  # floors of .1 and .2 must land on levels 1 and 2 of 10 although they are not exact in binary
@@ -87,7 +87,7 @@ def check_step(step: object) -> float | None:
         return None
     require_numbers("step", step=step)
     if not 0 < float(step) <= 1:  # type: ignore[arg-type]
-        raise AftereffectError(f"step must lie in (0, 1], got {step!r}")
+        raise AftereffectError(f"step must lie in (0, 1], got {shown(step)}")
     return float(step)  # type: ignore[arg-type]
 
 
@@ -95,7 +95,7 @@ def as_split(what: str, value: object, limits: Limits) -> Floats:
     """A split that is held today: a list of shares within the floors and caps, or the word `even`."""
     if isinstance(value, str):
         if value != "even":
-            raise AftereffectError(f"{what} must be a list of shares or 'even', got {value!r}")
+            raise AftereffectError(f"{what} must be a list of shares or 'even', got {shown(value)}")
         return limits.even
     shares, arms = np.array(numbers(what, value)), len(limits.floors)
     if len(shares) != arms:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aftereffect._random import Words, next_word, reseed
-from aftereffect.errors import AftereffectError, require
+from aftereffect.errors import AftereffectError, require, shown
 from aftereffect.model.curves import Curve, Floats, pack
 from aftereffect.model.drift import STILL, Change, Drift, Moving, Season, blend
 from aftereffect.model.fairness import UNMEASURED, Fairness
@@ -72,7 +72,7 @@ class Problem:
     step: float | None = None
 
     def __post_init__(self) -> None:
-        require(isinstance(self.responses, Sequence), f"responses must be a list, got {self.responses!r}")
+        require(isinstance(self.responses, Sequence), f"responses must be a list, got {shown(self.responses)}")
         require(len(self.responses) >= 1, "a problem needs at least one response")
         responses = tuple(as_response(r) for r in self.responses)
         if isinstance(self.impact, Impact):
@@ -81,7 +81,7 @@ class Problem:
             impacts = tuple(self.impact) if isinstance(self.impact, Sequence) else ()
             require(
                 len(impacts) == len(responses) and all(isinstance(i, Impact) for i in impacts),
-                f"impact must be one Impact or one per arm ({len(responses)}), got {self.impact!r}",
+                f"impact must be one Impact or one per arm ({len(responses)}), got {shown(self.impact)}",
             )
         check_driver(self.driver)
         set_field = object.__setattr__  # the dataclass is frozen; this is its one moment of birth
@@ -102,7 +102,7 @@ class Problem:
         assert self.impacts is not None
         assert self.scaled is not None
         if self.fairness is not None:
-            require(isinstance(self.fairness, Fairness), f"fairness must be a Fairness, got {self.fairness!r}")
+            require(isinstance(self.fairness, Fairness), f"fairness must be a Fairness, got {shown(self.fairness)}")
             count = len(self.fairness.measures)
             require(count == self.arms, f"fairness: one measure for each of {self.arms} arms, got {count}")
         self._check_moving()
@@ -113,7 +113,7 @@ class Problem:
         require(len(given) <= 1, f"give at most one of drift, change and season, got {' and '.join(given)}")
         for name, moving in given.items():
             kind = wanted[name]
-            require(isinstance(moving, kind), f"{name} must be a {kind.__name__}, got {moving!r}")
+            require(isinstance(moving, kind), f"{name} must be a {kind.__name__}, got {shown(moving)}")
             count = len(moving.to)
             require(count == self.arms, f"{name}: one response for each of {self.arms} arms, got {count}")
             scaled(moving.to, self.rate)  # says so if the rate is too much for them
@@ -310,7 +310,8 @@ class OwnWorld:
 
 def check_names(names: Sequence[str], arms: int) -> tuple[str, ...]:
     """Arm names: one each, all different."""
-    result = tuple(str(n) for n in names)
+    require(isinstance(names, Iterable), f"names must be a list, got {shown(names)}")
+    result = tuple(n if isinstance(n, str) else shown(n) for n in names)
     require(len(result) == arms, f"names: one for each of {arms} arms, got {len(result)}")
     require(len(set(result)) == arms, f"names must differ, got {list(result)}")
     return result

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect.errors import AftereffectError, numbers, require, require_numbers
+from aftereffect.errors import AftereffectError, numbers, require, require_numbers, shown
 from aftereffect.model.curves import Curve, Floats, polyline, tabulate
 
 
@@ -167,6 +167,7 @@ class Tabulated(Response):
     what: str = "response"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "kinks", numbers("kinks", self.kinks))
         assert self.curve is not None  # tabulated now: a function that leaves [0, 1] is refused at once
 
     @cached_property
@@ -182,6 +183,8 @@ class Scaled(Response):
     rate: float
 
     def __post_init__(self) -> None:
+        require(isinstance(self.response, Response), f"scaled: response must be a Response, got {shown(self.response)}")
+        require_numbers("scaled", rate=self.rate)
         highest = float(self.response.curve.y.max())
         require(
             self.rate * highest <= 1.0 + 1e-12,
@@ -206,7 +209,7 @@ def scaled(responses: Sequence[Response], rate: float) -> tuple[Response, ...]:
 def check_rate(rate: object) -> float:
     """By how much responses are multiplied: a number above 0, or the user's mistake."""
     require_numbers("problem", rate=rate)
-    require(float(rate) > 0, f"rate must be above 0, got {rate!r}")  # type: ignore[arg-type]
+    require(float(rate) > 0, f"rate must be above 0, got {shown(rate)}")  # type: ignore[arg-type]
     return float(rate)  # type: ignore[arg-type]
 
 
@@ -216,4 +219,4 @@ def as_response(value: Response | Callable[..., npt.ArrayLike], what: str = "res
         return value
     if callable(value):
         return Tabulated(value, what=what)
-    raise AftereffectError(f"a {what} is a Response or a function of the impact, got {value!r}")
+    raise AftereffectError(f"a {what} is a Response or a function of the impact, got {shown(value)}")

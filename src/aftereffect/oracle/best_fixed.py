@@ -18,7 +18,7 @@ import numpy as np
 
 from aftereffect._compile import kernel
 from aftereffect._random import Words, generator, uniform
-from aftereffect.errors import AftereffectError, require_whole
+from aftereffect.errors import AftereffectError, require_whole, shown
 from aftereffect.model.curves import Curve, Floats, evaluate
 from aftereffect.model.impacts import OwnImpact
 from aftereffect.model.problem import Problem
@@ -62,7 +62,7 @@ def best_fixed(problem: Problem, horizon: int | None = None) -> BestFixed:
     many rounds from the first one on, its utility averaged over them; otherwise the long run (at the first responses).
     """
     if not isinstance(problem, Problem):
-        raise AftereffectError(f"best_fixed takes a problem, got {problem!r}")
+        raise AftereffectError(f"best_fixed takes a problem, got {shown(problem)}")
     if horizon is not None:
         require_whole("horizon", horizon)
     curves, errors = steady_curves(problem, horizon)

@@ -64,7 +64,7 @@ def _each(what: str, arms: int, given: Sequence[int] | int) -> Ints:
     """One whole number per arm, from one for all or one each."""
     array = np.asarray(given)
     if array.shape not in ((), (arms,)) or not np.issubdtype(array.dtype, np.integer):
-        raise AftereffectError(f"{what} must be a whole number or one for each of {arms} arms, got {given!r}")
+        raise AftereffectError(f"{what} must be a whole number or one for each of {arms} arms, got {shown(given)}")
     return np.array(np.broadcast_to(array, (arms,)), dtype=np.int64)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aftereffect._random import generator
-from aftereffect.errors import AftereffectError, UnknownName, WrongTell, require_whole
+from aftereffect.errors import AftereffectError, WrongTell, require_one_of, require_whole, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import Observed
 from aftereffect.model.feedback import ONE, Feedback
@@ -208,7 +208,7 @@ def start_agent(
     """A fresh agent, with past records taken in; the horizon counts rounds from now on."""
     require_whole("seed", seed, 0)
     if history is not None and not isinstance(history, Sequence):
-        raise AftereffectError(f"history must be a list of records, got {history!r}")
+        raise AftereffectError(f"history must be a list of records, got {shown(history)}")
     past = [] if history is None else list(history)
     first = Setting(arms, horizon, feedback)  # checks before anything is computed from them
     total = None if first.horizon is None else int(first.horizon) + len(past)
@@ -237,8 +237,7 @@ def _by_name(start: Any, names: Sequence[str] | None) -> Any:
     if not isinstance(start, Mapping):
         return start
     if names is None:
-        raise AftereffectError(f"start by name needs names=, got {dict(start)!r}")
+        raise AftereffectError(f"start by name needs names=, got {shown(dict(start))}")
     for name in start:
-        if name not in names:
-            raise UnknownName("arm", str(name), names)
+        require_one_of("arm", name, names)
     return [start.get(name, 0.0) for name in names]

@@ -21,7 +21,9 @@ from aftereffect.errors import (
     numbers,
     require,
     require_numbers,
+    require_one_of,
     require_whole,
+    shown,
 )
 from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import Observed
@@ -61,8 +63,7 @@ class Setting:
         if self.horizon is not None:
             require_whole("horizon", self.horizon, 1, MOST_ROUNDS)
         feedback_code(self.feedback)
-        if self.observed not in get_args(Observed):
-            raise UnknownName("observed", str(self.observed), get_args(Observed))
+        require_one_of("observed", self.observed, get_args(Observed))
         check_step(self.step)
         if self.caution is not None:
             require_numbers("setting", caution=self.caution)
@@ -256,8 +257,8 @@ def policy(name: str, /, **parameters: Any) -> Policy:
 
 def policy_class(name: str) -> type[Policy]:
     """The class of a policy by name."""
-    if name not in _REGISTRY and name not in registry():
-        raise UnknownName("policy", str(name), _REGISTRY)
+    if not isinstance(name, str) or name not in _REGISTRY:
+        require_one_of("policy", name, registry())
     return _REGISTRY[name]
 
 
@@ -304,20 +305,20 @@ def check_positive(owner: Policy, **values: Any) -> None:
     """Numbers that must be above zero and finite."""
     for name, value in values.items():
         if not _left_open(owner, name, value) and not (_is_number(value) and 0 < value < math.inf):
-            raise AftereffectError(f"{owner.name}: {name} must be a number above 0, got {value!r}")
+            raise AftereffectError(f"{owner.name}: {name} must be a number above 0, got {shown(value)}")
 
 
 def check_between(owner: Policy, low: float, high: float, **values: Any) -> None:
     """Numbers that must lie in (low, high)."""
     for name, value in values.items():
         if not _left_open(owner, name, value) and not (_is_number(value) and low < value < high):
-            raise AftereffectError(f"{owner.name}: {name} must lie between {low:g} and {high:g}, got {value!r}")
+            raise AftereffectError(f"{owner.name}: {name} must lie between {low:g} and {high:g}, got {shown(value)}")
 
 
 def check_memory(owner: Policy, memory: float | None) -> None:
     """A memory in [0, 1), or None to take it from the problem."""
     if memory is not None and not (_is_number(memory) and 0 <= memory < 1):
-        raise AftereffectError(f"{owner.name}: memory must lie in [0, 1), got {memory!r}")
+        raise AftereffectError(f"{owner.name}: memory must lie in [0, 1), got {shown(memory)}")
 
 
 def check_multipliers(owner: Policy, multipliers: Any) -> None:
@@ -326,7 +327,9 @@ def check_multipliers(owner: Policy, multipliers: Any) -> None:
         return
     given = numbers(f"{owner.name}: multipliers", multipliers)
     if not given or not all(map(math.isfinite, given)):
-        raise AftereffectError(f"{owner.name}: multipliers must be finite numbers, one per arm, got {multipliers!r}")
+        raise AftereffectError(
+            f"{owner.name}: multipliers must be finite numbers, one per arm, got {shown(multipliers)}"
+        )
     object.__setattr__(owner, "multipliers", given)  # a tuple: policies are compared and saved
 
 
@@ -340,15 +343,14 @@ def check_whole(owner: Policy, least: int, **values: Any) -> None:
 def check_choice(owner: Policy, allowed: Sequence[str], **values: Any) -> None:
     """Options by name."""
     for name, value in values.items():
-        if value not in allowed:
-            raise UnknownName(f"{name} of policy {owner.name!r}:", str(value), allowed)
+        require_one_of(f"{name} of policy {owner.name!r}:", value, allowed)
 
 
 def check_bool(owner: Policy, **values: Any) -> None:
     """Options that are on or off."""
     for name, value in values.items():
         if not isinstance(value, (bool, np.bool_)):
-            raise AftereffectError(f"{owner.name}: {name} must be true or false, got {value!r}")
+            raise AftereffectError(f"{owner.name}: {name} must be true or false, got {shown(value)}")
 
 
 def _is_number(value: Any) -> bool:

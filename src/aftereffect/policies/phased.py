@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aftereffect._compile import helper
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, shown
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.action_ucb import ActionUCB
@@ -143,7 +143,7 @@ class Phased(Policy):
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, Policy):
-            raise AftereffectError(f"phased: inner must be a policy, got {self.inner!r}")
+            raise AftereffectError(f"phased: inner must be a policy, got {shown(self.inner)}")
         check_memory(self, self.memory)
         check_between(self, 0, 1, estimation=self.estimation)
         check_positive(self, lipschitz=self.lipschitz)

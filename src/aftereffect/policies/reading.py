@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from aftereffect.errors import UnknownName, WrongTell, shown
+from aftereffect.errors import WrongTell, require_one_of, shown
 from aftereffect.model.curves import Floats
 
 _FLOAT = np.dtype(np.float64)
@@ -81,8 +81,7 @@ def _by_name(
     result = np.full(arms, missing)
     told: set[Any] = set()
     for name, value in pairs:
-        if not isinstance(name, str) or name not in names:
-            raise UnknownName("arm", str(name), names)
+        require_one_of("arm", name, names)
         if name in told:
             raise WrongTell(f"{what} names arm {name!r} twice")
         told.add(name)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError, numbers
+from aftereffect.errors import AftereffectError, numbers, shown
 from aftereffect.model.curves import Floats
 from aftereffect.policies.base import Policy, Setting, refuse_limits, register
 from aftereffect.policies.base_arms import deploy_arm
@@ -50,7 +50,7 @@ class Fixed(Policy):
         if self.allocation is None:
             return
         if isinstance(self.allocation, (str, int, float)):
-            raise AftereffectError(f"fixed: allocation must be a list of shares, got {self.allocation!r}")
+            raise AftereffectError(f"fixed: allocation must be a list of shares, got {shown(self.allocation)}")
         shares = numbers("fixed: allocation", self.allocation)
         if not shares or not all(0 <= p <= 1 for p in shares) or abs(sum(shares) - 1) > 1e-9:
             raise AftereffectError(f"fixed: allocation must be shares in [0, 1] that sum to 1, got {list(shares)}")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from aftereffect._files import read_regular, remove_leftovers, write_file
-from aftereffect.errors import AftereffectError, CorruptFile, require_whole
+from aftereffect.errors import AftereffectError, CorruptFile, require, require_whole, shown
 from aftereffect.model.limits import Limits, as_split
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.base import MOST_ROUNDS, Policy, Setting, policy
@@ -80,6 +80,7 @@ def load_agent(path: str | PathLike[str]) -> Agent:
 
     A policy of your own must have been registered (`ae.register`) before.
     """
+    require(isinstance(path, (str, PathLike)), f"the path of an agent must be text or a Path, got {shown(path)}")
     name = str(path)
     try:
         text = read_regular(Path(path), LARGEST).decode()

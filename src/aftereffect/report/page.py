@@ -1,7 +1,7 @@
 """`write_page`: experiments and verdicts as one HTML file that needs nothing else, offline and for good.
 
-Everything that comes from files is data: the template escapes it, and the page runs no script but the one whose hash its
-content security policy names.
+Everything that comes from files is data: the template escapes it, and the page runs no script and takes no style
+but the two whose hashes its content security policy names.
 """
 
 from __future__ import annotations
@@ -46,12 +46,13 @@ def write_page(
         "experiments": described,
         "verdicts": [dict(v) for v in verdicts],
     }
-    script = "\n".join(_asset(name) for name in ("chart.js", "page.js"))
+    style, script = _asset("page.css"), "\n".join(_asset(name) for name in ("chart.js", "page.js"))
     text = _template().render(
         title=_title(described) if described else "Aftereffect: what fairness costs",
-        style=Markup(_asset("page.css")),
+        style=Markup(style),
+        style_hash=_hash(style),
         script=Markup(script),
-        script_hash=f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
+        script_hash=_hash(script),
         data=Markup(embedded_json(data)),
         experiments=described,
         rounds=_rounds(described),
@@ -60,6 +61,11 @@ def write_page(
         frontiers=[described_frontier(document) for document in frontiers],
     )
     return write_output(path, text.encode())
+
+
+def _hash(text: str) -> str:
+    """A text as a content security policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _asset(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.errors import AftereffectError, require_one_of, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.world import Ints
 from aftereffect.report.style import Look, looks, plain
@@ -46,10 +46,9 @@ def plot(
     import matplotlib.pyplot as plt
     from matplotlib.figure import Figure
 
-    if band not in BANDS:
-        raise UnknownName("band", str(band), BANDS)
+    require_one_of("band", band, BANDS)
     if not isinstance(result, (Result, Comparison)):
-        raise AftereffectError(f"plot takes a Result or a Comparison, got {result!r}")
+        raise AftereffectError(f"plot takes a Result or a Comparison, got {shown(result)}")
     results = [result] if isinstance(result, Result) else list(result.values())
     if ax is None:
         figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.errors import AftereffectError, require_one_of, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.world import Ints
 from aftereffect.oracle.best_fixed import BestFixed
@@ -44,7 +44,7 @@ def mean_interval(values: Floats, instances: int, level: float = 0.95) -> Interv
     from scipy.special import stdtrit
 
     if not 0 < level < 1:
-        raise AftereffectError(f"level must lie between 0 and 1, got {level!r}")
+        raise AftereffectError(f"level must lie between 0 and 1, got {shown(level)}")
     independent = values.reshape(instances, -1, values.shape[-1]).mean(axis=1) if instances > 1 else values
     mean, n = independent.mean(axis=0), len(independent)
     if n < 2:
@@ -219,8 +219,7 @@ class Comparison(Mapping[str, Result]):
         self._results = {r.policy: r for r in results}
 
     def __getitem__(self, key: str) -> Result:
-        if key not in self._results:
-            raise UnknownName("policy in this comparison:", str(key), self._results)
+        require_one_of("policy in this comparison:", key, self._results)
         return self._results[key]
 
     def __contains__(self, key: object) -> bool:

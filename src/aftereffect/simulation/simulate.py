@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aftereffect._random import POLICY, WORLD, stream
-from aftereffect.errors import AftereffectError, require_whole
+from aftereffect.errors import AftereffectError, require, require_whole, shown
 from aftereffect.model.catalog import Family
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import Problem
@@ -119,13 +119,12 @@ def run_once(
 def checkpoint_rounds(horizon: int, checkpoints: int | Sequence[int] | npt.NDArray[Any]) -> Ints:
     """The rounds at which results are kept: a number of equal steps, or given ones; the last is the horizon."""
     if isinstance(checkpoints, (int, np.integer)) and not isinstance(checkpoints, bool):
-        if checkpoints < 1:
-            raise AftereffectError(f"checkpoints must be at least 1, got {checkpoints}")
+        require(checkpoints >= 1, f"checkpoints must be at least 1, got {shown(checkpoints)}")
         count = min(int(checkpoints), horizon)
         return np.unique(np.ceil(np.arange(1, count + 1) * (horizon / count)).astype(np.int64).clip(1, horizon))
     given = np.asarray(checkpoints)
     if given.ndim != 1 or len(given) == 0 or not np.issubdtype(given.dtype, np.integer):
-        raise AftereffectError(f"checkpoints must be a whole number or a list of rounds, got {checkpoints!r}")
+        raise AftereffectError(f"checkpoints must be a whole number or a list of rounds, got {shown(checkpoints)}")
     if given.min() < 1 or given.max() > horizon:
         raise AftereffectError(f"checkpoints must lie in 1..{horizon}, got {given.min()}..{given.max()}")
     return np.unique(np.append(given, horizon)).astype(np.int64)
@@ -179,7 +178,7 @@ def simulate(
     """
     policies = [policy] if isinstance(policy, Policy) else list(policy) if isinstance(policy, Sequence) else []
     if not policies or not all(isinstance(p, Policy) for p in policies):
-        raise AftereffectError(f"policy must be a Policy or a list of them, got {policy!r}")
+        raise AftereffectError(f"policy must be a Policy or a list of them, got {shown(policy)}")
     keys = [p.key for p in policies]
     twice = next((k for k in keys if keys.count(k) > 1), None)
     if twice is not None:
@@ -210,12 +209,14 @@ def draw_instances(problem: Problem | Family, instances: int | None, seed: int) 
     """The problems to run on: the one given, or a family's draws (default: one)."""
     if isinstance(problem, Problem):
         if instances not in (None, 1):
-            raise AftereffectError(f"instances needs a family to draw from; a problem is one instance, got {instances}")
+            raise AftereffectError(
+                f"instances needs a family to draw from; a problem is one instance, got {shown(instances)}"
+            )
         return [problem]
     if isinstance(problem, Family):
         count = 1 if instances is None else require_whole("instances", instances)
         return [draw_instance(problem, seed, i) for i in range(count)]
-    raise AftereffectError(f"simulate takes a problem or a family, got {problem!r}")
+    raise AftereffectError(f"simulate takes a problem or a family, got {shown(problem)}")
 
 
 def _run_all(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from aftereffect.errors import AftereffectError, numbers, require, require_numbers
+from aftereffect.errors import AftereffectError, numbers, require, require_numbers, shown
 
 __all__ = [
     "action_choice_failure",
@@ -50,24 +50,24 @@ __all__ = [
 def _above_zero(**values: float) -> None:
     require_numbers("bound", **values)
     for name, value in values.items():
-        require(value > 0, f"bound: {name} must be above 0, got {value!r}")
+        require(value > 0, f"bound: {name} must be above 0, got {shown(value)}")
 
 
 def _rounds(**values: float) -> None:
     """Numbers of rounds stand in logarithms: from 1."""
     require_numbers("bound", **values)
     for name, value in values.items():
-        require(value >= 1, f"bound: {name} must be at least 1, got {value!r}")
+        require(value >= 1, f"bound: {name} must be at least 1, got {shown(value)}")
 
 
 def _memory(memory: float) -> None:
     require_numbers("bound", memory=memory)
-    require(0 <= memory < 1, f"bound: memory must lie in [0, 1), got {memory!r}")
+    require(0 <= memory < 1, f"bound: memory must lie in [0, 1), got {shown(memory)}")
 
 
 def _share(estimation: float) -> None:
     require_numbers("bound", estimation=estimation)
-    require(0 < estimation <= 1, f"bound: estimation must lie in (0, 1], got {estimation!r}")
+    require(0 < estimation <= 1, f"bound: estimation must lie in (0, 1], got {shown(estimation)}")
 
 
 # Action-dependent bandits: Sec. 4 and App. D.
@@ -375,5 +375,5 @@ def linear_slope(eps: float) -> float:
     """App. C: on Example 1 a learner that ignores its own impact loses eps/2 a round."""
     require_numbers("bound", eps=eps)
     if not 0 < eps < 0.5:
-        raise AftereffectError(f"bound: eps of Example 1 must lie between 0 and 0.5, got {eps!r}")
+        raise AftereffectError(f"bound: eps of Example 1 must lie between 0 and 0.5, got {shown(eps)}")
     return eps / 2

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import Problem
 from aftereffect.oracle.best_fixed import BestFixed, best_fixed
@@ -81,7 +81,7 @@ def dynamic_optimum(problem: Problem, steps: int | None = None) -> DynamicOptimu
     """
     memories = _memories("dynamic_optimum", problem)
     if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or not 8 <= steps <= 10_000):
-        raise AftereffectError(f"dynamic_optimum: steps must be a whole number from 8 to 10000, got {steps!r}")
+        raise AftereffectError(f"dynamic_optimum: steps must be a whole number from 8 to 10000, got {shown(steps)}")
     offer = "dynamic_upper_bound(problem) bounds what any policy can earn"
     if np.all(memories == 0.0) or problem.arms == 1:
         return _no_better(problem)
@@ -120,7 +120,7 @@ def dynamic_upper_bound(problem: Problem, steps: int = 400) -> DynamicBound:
     """
     memories = _memories("dynamic_upper_bound", problem)
     if isinstance(steps, bool) or not isinstance(steps, int) or not 8 <= steps <= 10_000:
-        raise AftereffectError(f"dynamic_upper_bound: steps must be a whole number from 8 to 10000, got {steps!r}")
+        raise AftereffectError(f"dynamic_upper_bound: steps must be a whole number from 8 to 10000, got {shown(steps)}")
     fixed = best_fixed(problem)
     low, high = _reachable(problem)
     bound, price = priced_arms(problem.curves, memories, low, high, steps)
@@ -131,7 +131,7 @@ def dynamic_upper_bound(problem: Problem, steps: int = 400) -> DynamicBound:
 def _memories(name: str, problem: Problem) -> Floats:
     """Each arm's memory, or the user's mistake where the impact is not a discounted average."""
     if not isinstance(problem, Problem):
-        raise AftereffectError(f"{name} takes a problem, got {problem!r}")
+        raise AftereffectError(f"{name} takes a problem, got {shown(problem)}")
     if problem.driver == "realised" and problem.feedback != "split":
         raise AftereffectError(f"{name}: the impact must follow the intended shares, not realised activations")
     if problem.moving is not None:
@@ -141,7 +141,7 @@ def _memories(name: str, problem: Problem) -> Floats:
         compiled = impact.compiled()
         if compiled is None or compiled.window > 1:
             raise AftereffectError(
-                f"{name}: arm {k}'s impact must be a discounted average or exponential smoothing, got {impact!r}"
+                f"{name}: arm {k}'s impact must be a discounted average or exponential smoothing, got {shown(impact)}"
             )
         memories.append(compiled.memory)
     return np.array(memories)

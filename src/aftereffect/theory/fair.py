@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError, numbers, require_whole
+from aftereffect.errors import AftereffectError, numbers, require_whole, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import check_tolerance
 from aftereffect.model.problem import Problem
@@ -88,7 +88,7 @@ class FairTables:
 def fair_tables(problem: Problem, levels: int) -> FairTables:
     """A problem with a fairness measure on the grid of so many levels."""
     if not isinstance(problem, Problem):
-        raise AftereffectError(f"a fair optimum needs a problem, got {problem!r}")
+        raise AftereffectError(f"a fair optimum needs a problem, got {shown(problem)}")
     if problem.fairness is None:
         raise AftereffectError(f"problem {problem.label!r} has no fairness measure")
     if problem.driver == "realised" and problem.feedback != "split":

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError, MissingParameter, require, require_numbers
+from aftereffect.errors import AftereffectError, MissingParameter, require, require_numbers, shown
 from aftereffect.model.impacts import memory_of
 from aftereffect.model.limits import Limits
 from aftereffect.model.world import Ints
@@ -138,7 +138,9 @@ def _checked(
     """The memory, once everything is known to make sense."""
     for name, value, most in (("arms", arms, MOST_ARMS), ("horizon", horizon, 10**15)):
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        require(whole and 1 <= value <= most, f"plan: {name} must be a whole number from 1 to {most:,}, got {value!r}")
+        require(
+            whole and 1 <= value <= most, f"plan: {name} must be a whole number from 1 to {most:,}, got {shown(value)}"
+        )
     if memory is None and half_life is None:
         raise MissingParameter("plan needs memory (how strongly the past weighs, in [0, 1)) or half_life (in rounds)")
     require(memory is None or half_life is None, "plan: give either memory or half_life, not both")
@@ -148,10 +150,10 @@ def _checked(
     else:
         rate = memory
     require_numbers("plan", memory=rate, estimation=estimation, lipschitz=lipschitz)
-    require(0 <= rate < 1, f"plan: memory must lie in [0, 1), got {rate!r}")
-    require(0 < estimation < 1, f"plan: estimation must lie between 0 and 1, got {estimation!r}")
-    require(lipschitz > 0, f"plan: lipschitz must be above 0, got {lipschitz!r}")
-    require(isinstance(zero, (bool, np.bool_)), f"plan: zero must be true or false, got {zero!r}")
+    require(0 <= rate < 1, f"plan: memory must lie in [0, 1), got {shown(rate)}")
+    require(0 < estimation < 1, f"plan: estimation must lie between 0 and 1, got {shown(estimation)}")
+    require(lipschitz > 0, f"plan: lipschitz must be above 0, got {shown(lipschitz)}")
+    require(isinstance(zero, (bool, np.bool_)), f"plan: zero must be true or false, got {shown(zero)}")
     return float(rate)
 
 

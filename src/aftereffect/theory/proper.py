@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect.errors import AftereffectError, require
+from aftereffect.errors import AftereffectError, require, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import Problem
 from aftereffect.model.responses import Response, as_response
@@ -71,7 +71,7 @@ def check_proper(
     require(arms >= 2, f"properness compares allocations: needs at least 2 arms, got {arms}")
     steps = _default_levels(arms) if levels is None else levels
     if not isinstance(steps, (int, np.integer)) or isinstance(steps, bool) or steps < 1:
-        raise AftereffectError(f"levels must be a whole number from 1, got {steps!r}")
+        raise AftereffectError(f"levels must be a whole number from 1, got {shown(steps)}")
     shares = np.arange(steps + 1) / steps
     paid = np.stack([curve(shares) for curve in curves])
     margin, worst, checked = math.inf, None, 0

@@ -6,11 +6,12 @@
 const SVG = "http://www.w3.org/2000/svg"; // a namespace's name; nothing is fetched
 const SVG_TAGS = new Set(["svg", "g", "path", "line", "rect", "text"]);
 
-/** A node; attributes that are functions become listeners, false and null ones are left out. */
+/** A node; functions become listeners, `style` its properties (the page allows no style attributes), false and null are left out. */
 function element(tag, attributes = {}, ...children) {
   const node = SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") node.addEventListener(name, value);
+    else if (name === "style") Object.entries(value).forEach(([key, v]) => node.style.setProperty(key, v));
     else if (value !== false && value != null) node.setAttribute(name, value === true ? "" : value);
   }
   node.append(...children);
@@ -99,11 +100,11 @@ const MARKERS = {
 };
 const DASHES = { "-": null, "--": "8 4", ":": "2 3", "-.": "9 3 2 3" };
 
-const ink = (look) => `--ink: light-dark(${look.colour}, ${look.dark})`;
+const ink = (look) => ({ "--ink": `light-dark(${look.colour}, ${look.dark})` });
 
 function marker(look, x, y, size = 4.5) {
   const width = "_|".includes(look.marker) ? 2 / size : 1 / size;
-  return element("path", { class: "marker", d: MARKERS[look.marker] ?? MARKERS.o, style: `stroke-width:${width}`,
+  return element("path", { class: "marker", d: MARKERS[look.marker] ?? MARKERS.o, style: { "stroke-width": width },
     transform: `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${size})` });
 }
 
