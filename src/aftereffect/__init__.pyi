@@ -86,3 +86,8 @@ from aftereffect.theory.fair import fair_optimum as fair_optimum
 __version__: str
 __all__: list[str]
 HOMES: dict[str, str]
+from aftereffect.records.advice import Advice as Advice
+from aftereffect.records.fit import Fit as Fit
+from aftereffect.records.fit import fit as fit
+from aftereffect.records.reading import read_records as read_records
+from aftereffect.records.table import Records as Records

@@ -1,0 +1,123 @@
+"""What a state of the curve family says of the curves: estimates with their doubts, over smoothness and memory.
+
+A decision of the policy draws one track and one age; whoever reads estimates wants all that the evidence leaves in. Each
+`Component` is one track and one field with its weight: given it, every arm's curve is Gaussian. The curve family's only reader
+of whole tables of records, `fold`, is here too: the same booking and the same reviews as a live agent's, then once more with
+the noise that all of the records show, since nobody has to decide in between.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from aftereffect.model.curves import Floats
+from aftereffect.oracle.search import Ints
+from aftereffect.policies.curves.decision import CurvesState, look, review, take_in
+from aftereffect.policies.curves.fit import COUNT, MEAN, VARIANCE, covariances, fit_all, renew_noise
+from aftereffect.policies.curves.tracks import TEMPERED
+
+KEPT = 0.01  # weight, against the best component's, below which one is left out
+
+
+class Component(NamedTuple):
+    """Every arm's curve if one track and one field are right."""
+
+    weight: float
+    track: int
+    field: int
+    mean: Floats  # (arms, N + 1), in [0, 1]
+    variance: Floats
+    column: Floats  # covariance with the curve at the reference levels
+
+
+def fold(fresh: CurvesState, shares: Floats, seen: Floats, rewards: Floats) -> CurvesState:
+    """The state after all rounds: `fresh` is left as it was; `seen` is 0 where nothing was.
+
+    The first pass is that of an agent; it learns noise and smoothness on the way, and whether responses drift. The second
+    books everything again with the noise learned from all.
+    """
+    first = _copied(fresh)
+    for t in range(len(shares)):
+        review(first, t + 1)
+        look(first, t + 1)
+        take_in(first, shares[t], seen[t], rewards[t])
+    settle_noise(first, len(shares) + 1)
+    second = _copied(fresh)
+    for name in ("noise", "spread", "belief", "scores", "leads"):
+        getattr(second, name)[...] = getattr(first, name)
+    for name in ("track", "field", "measured"):
+        second.now[name] = first.now[name]
+    drift = {name: getattr(first, name).copy() for name in ("scores", "leads")}
+    for t in range(len(shares)):
+        take_in(second, shares[t], seen[t], rewards[t])
+    settle_noise(second, len(shares) + 1)
+    for name, value in drift.items():  # of what was foretold before it came
+        getattr(second, name)[...] = value
+    return second
+
+
+def settle_noise(state: CurvesState, t: int) -> None:
+    """Learn everything anew, and take the likeliest track and field instead of drawn ones."""
+    now = state.now
+    now["review_at"] = 0
+    review(state, t)
+    now["age"] = 0
+    if now["learns_memory"][0] == 1:
+        now["track"] = int(state.track_evidence.argmax())
+    state.field_evidence[:] = state.evidence[now["track"][0]]
+    now["field"] = int(state.field_evidence.argmax())
+    booked, field = state.banks[now["track"][0]], state.fields[now["field"][0]]
+    fit_all(booked, state.spread, field, state.belief[0], state.posterior, state.sure, state.room)
+    renew_noise(booked, state.posterior, state.noise, state.spread, bool(now["measured"][0] == 0))
+
+
+def _copied(state: CurvesState) -> CurvesState:
+    return state._replace(**{name: part.copy() for name, part in state._asdict().items()})
+
+
+def component_weights(state: CurvesState) -> Floats:
+    """(tracks, fields): how far each is believed; one track only where the memory was given."""
+    evidence = TEMPERED * state.evidence  # as where the memory is estimated
+    if state.now["learns_memory"][0] == 0:
+        given = np.full(evidence.shape, -math.inf)
+        given[state.now["track"][0]] = evidence[state.now["track"][0]]
+        evidence = given
+    weights = np.exp(evidence - evidence.max())
+    weights[weights < KEPT] = 0.0
+    return np.asarray(weights / weights.sum())
+
+
+def components(state: CurvesState, reference: Ints) -> Iterator[Component]:
+    """All tracks and fields that the evidence leaves in, the heaviest first; covariances are with the reference levels."""
+    weights = component_weights(state)
+    arms, nodes = state.value.shape
+    for place in np.argsort(-weights, axis=None, kind="stable"):
+        track, field = np.unravel_index(place, weights.shape)
+        weight = float(weights[track, field])
+        if weight <= 0.0:
+            return
+        posterior, sure = np.zeros_like(state.posterior), np.zeros(arms)
+        fit_all(
+            state.banks[track], state.spread, state.fields[field], state.belief[0], posterior, sure, state.room.copy()
+        )
+        column = np.zeros((arms, nodes))
+        for k in range(arms):
+            covariances(posterior[k], sure[k], int(reference[k]), column[k])
+        mean = posterior[:, MEAN].clip(0.0, 1.0)
+        yield Component(weight, int(track), int(field), mean, posterior[:, VARIANCE].copy(), column)
+
+
+def mixture(parts: list[Component]) -> tuple[Floats, Floats]:
+    """Mean and deviation of every arm's curve over the components; two arrays of (arms, N + 1)."""
+    mean = np.sum([c.weight * c.mean for c in parts], axis=0)
+    square = np.sum([c.weight * (c.variance + c.mean**2) for c in parts], axis=0)
+    return mean, np.sqrt(np.maximum(0.0, square - mean**2))
+
+
+def observations(state: CurvesState) -> Floats:
+    """(arms, N + 1): how many observations were booked at each impact, on the track in use."""
+    return np.asarray(state.banks[state.now["track"][0], COUNT].copy())

@@ -1,0 +1,1 @@
+"""Tables of past rounds, and what they say: curves, memory, a recommendation."""

@@ -1,0 +1,188 @@
+"""`fit`: what records say of the curves, of the memory, and of splits that were not tried.
+
+The model is the policy's (`policies.curves`); nothing here learns anything of its own. Curves are functions of the impact; a
+split that is held brings each impact to its share, so in the long run a split earns the sum of share times curve there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars
+
+from aftereffect._random import generator
+from aftereffect.model.curves import Floats
+from aftereffect.model.limits import Limits
+from aftereffect.oracle.search import Ints
+from aftereffect.policies.base import Grid, Setting
+from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson, levels_near
+from aftereffect.policies.curves.decision import CurvesState
+from aftereffect.policies.curves.estimates import Component, components, fold, mixture, observations
+from aftereffect.policies.curves.tracks import estimated_memory
+from aftereffect.records.advice import CAUTION, Advice, advise, judge
+from aftereffect.records.reading import read_records
+from aftereffect.records.table import Records
+
+BAND = 1.96  # deviations on either side: 95 percent
+RECENT = 8  # rounds whose mean split counts as today's: one week's may be a whim
+
+
+@dataclass(frozen=True)
+class Memory:
+    """How strongly the past weighs, and how sure that is; `given` where nobody had to estimate it."""
+
+    estimate: float
+    low: float
+    high: float
+    can_tell: bool
+    given: bool = False
+
+    @property
+    def half_life(self) -> float:
+        """Rounds after which a past split weighs half."""
+        return float(np.log(0.5) / np.log(self.estimate)) if self.estimate > 0 else 0.0
+
+    def __str__(self) -> str:
+        if self.given:
+            return f"{self.estimate:.2f} (given)"
+        span = f"{self.low:.2f} to {self.high:.2f}"
+        return f"{self.estimate:.2f} ({span})" if self.can_tell else f"cannot tell ({span})"
+
+
+@dataclass(frozen=True)
+class Now:
+    """Where things stand: the split of the latest rounds, that of the very last, and each arm's impact."""
+
+    allocation: dict[str, float]
+    last: dict[str, float]
+    impact: dict[str, float]
+    expected: float  # reward a round's unit earns if the allocation is held
+
+
+class Fit:
+    """What records say. `curve`, `memory`, `now`; `best` and `what_if` for splits; made by `fit`."""
+
+    def __init__(
+        self, records: Records, memory: float | None, memory_bound: float | None, limits: Limits, start: Floats
+    ) -> None:
+        self.records, self.limits, self._start = records, limits, start
+        self.policy = CurveThompson(memory=memory, memory_bound=memory_bound)
+        self._setting = Setting(records.arms, feedback="split", rng=generator(0), start=start)
+        self._grid = self.policy.grid(self._setting)
+        seen, rewards = records.trials, np.nan_to_num(records.rewards)
+        self.state: CurvesState = fold(self.policy.state(self._setting), records.shares, seen, rewards)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The arms."""
+        return self.records.names
+
+    @cached_property
+    def memory(self) -> Memory:
+        """How strongly the past weighs."""
+        if self.policy.memory is not None:
+            given = float(self.policy.memory)
+            return Memory(given, given, given, can_tell=True, given=True)
+        return Memory(**estimated_memory(self.state.tracks, self.state.track_evidence))
+
+    @cached_property
+    def now(self) -> Now:
+        """The split of the latest rounds and the impact that the past has made."""
+        recent, last = self._recent, self.records.shares[-1]
+        weight = np.zeros(len(self.state.tracks))
+        for part in self.parts:
+            weight[part.track] += part.weight
+        impact = weight @ self.state.impact
+        named = self.records.by_name
+        return Now(named(recent), named(last), named(impact), self.what_if(recent).expected)
+
+    @cached_property
+    def parts(self) -> list[Component]:
+        """Everything the evidence leaves in, with covariances to today's split."""
+        return list(components(self.state, self.home))
+
+    @cached_property
+    def home(self) -> Ints:
+        """Today's split in levels."""
+        return levels_near(Grid(self.steps, *Limits.of(self.records.arms).levels(self.steps, zero=True)), self._recent)
+
+    @cached_property
+    def _recent(self) -> Floats:
+        mean = self.records.shares[-RECENT:].mean(axis=0)
+        return np.asarray(mean / mean.sum())
+
+    @property
+    def steps(self) -> int:
+        """How fine shares are."""
+        return self._grid.levels
+
+    @cached_property
+    def visited(self) -> tuple[Floats, Floats]:
+        """The lowest and the highest impact at which each arm was seen; NaN where never."""
+        counts = observations(self.state)
+        low, high = np.full(self.records.arms, np.nan), np.full(self.records.arms, np.nan)
+        for k, row in enumerate(counts):
+            nodes = np.flatnonzero(row > 0)
+            if len(nodes):
+                low[k], high[k] = nodes[0] / self.steps, nodes[-1] / self.steps
+        return low, high
+
+    def curve(self, name: str) -> polars.DataFrame:
+        """An arm's response to each share if it is held: share, estimate, low, high (95 percent), observations.
+
+        Where nobody looked the band widens and the estimate goes back to the arm's own level.
+        """
+        k = self.records.arm(name)
+        mean, deviation = (table[k] for table in mixture(self.parts))
+        told = self.records.as_told
+        return polars.DataFrame(
+            {
+                "share": np.arange(self.steps + 1) / self.steps,
+                "estimate": told(mean),
+                "low": told(np.clip(mean - BAND * deviation, 0.0, 1.0)),
+                "high": told(np.clip(mean + BAND * deviation, 0.0, 1.0)),
+                "observations": observations(self.state)[k],
+            }
+        )
+
+    def best(self, floors: Any = None, caps: Any = None, caution: float = CAUTION) -> Advice:
+        """The split we would take: the most that is expected, less `caution` deviations of its gain over today's.
+
+        `floors` and `caps` are one number for all or by name; without them, those that the fit was given. `caution=0`
+        believes the estimates; from 2 on it moves where it is nearly sure.
+        """
+        limits = self.limits if floors is None and caps is None else self.records.limits(floors, caps)
+        return advise(self, limits, caution)
+
+    def what_if(self, allocation: Any) -> Advice:
+        """The same for any split: shares by name, or in the arms' order."""
+        return judge(self, self.records.split("allocation", allocation))
+
+    def __repr__(self) -> str:
+        return f"Fit({self.records.rounds:,} rounds, arms {', '.join(self.names)}, memory {self.memory})"
+
+
+def fit(
+    records: Any,
+    *,
+    memory: float | None = None,
+    memory_bound: float | None = None,
+    floors: Any = None,
+    caps: Any = None,
+    start: Any = None,
+    reward_range: Any = None,
+) -> Fit:
+    """What records say, by the same model that `curve-thompson` decides with.
+
+    `records` are `ae.Records` or what `ae.read_records` takes. `memory` is how strongly the past weighs, where it is known;
+    else it is estimated up to `memory_bound` (.95). `floors` and `caps` bound every recommendation. `start` is the split
+    held before the first round (default: the records' mean split).
+    """
+    table = records if isinstance(records, Records) else read_records(records, reward_range=reward_range)
+    if memory is None and memory_bound is None:
+        memory_bound = UNKNOWN_BOUND
+    before = table.shares.mean(axis=0) if start is None else table.split("start", start)
+    return Fit(table, memory, memory_bound, table.limits(floors, caps), np.asarray(before / before.sum()))

@@ -1,0 +1,131 @@
+"""From whatever people keep their tables in to one polars frame: CSV, Parquet, pandas, polars, lists of dicts."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars
+
+from aftereffect.errors import AftereffectError, shown
+
+SEPARATORS = ",;\t|"
+PARQUET = (".parquet", ".pq")
+
+
+def read_frame(source: Any, encoding: str = "utf-8") -> polars.DataFrame:
+    """The table as it is, text where the source is text; its columns must differ."""
+    if isinstance(source, (str, os.PathLike)):
+        return _from_file(Path(source), encoding)
+    if isinstance(source, polars.LazyFrame):
+        return source.collect()
+    if isinstance(source, polars.DataFrame):
+        return source
+    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
+        return _from_pandas(source)
+    if isinstance(source, Mapping):
+        return _from_columns(dict(source))
+    if isinstance(source, Sequence) and all(isinstance(row, Mapping) for row in source):
+        names = list(dict.fromkeys(name for row in source for name in row))
+        return _from_columns({name: [row.get(name) for row in source] for name in names})
+    raise AftereffectError(
+        "records must be a CSV or Parquet file, a pandas or polars frame or a list of dicts, got "
+        + shown(source if not hasattr(source, "__len__") or len(source) < 20 else type(source).__name__)
+    )
+
+
+def _from_file(path: Path, encoding: str) -> polars.DataFrame:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise AftereffectError(f"records {str(path)!r} cannot be read: {error.strerror}") from None
+    if path.suffix.lower() in PARQUET or content[:4] == b"PAR1":
+        try:
+            return polars.read_parquet(io.BytesIO(content))
+        except (polars.exceptions.PolarsError, OSError) as error:
+            raise AftereffectError(f"records {str(path)!r} are no Parquet file: {_first_line(error)}") from None
+    return _from_csv(path, content, encoding)
+
+
+def _from_csv(path: Path, content: bytes, encoding: str) -> polars.DataFrame:
+    content = _as_utf8(path, content, encoding)
+    header = content.lstrip().partition(b"\n")[0].decode()
+    if not header.strip():
+        raise AftereffectError(f"records {str(path)!r} are empty; a header and one row per round and arm are needed")
+    separator = max(SEPARATORS, key=header.count)
+    try:
+        frame = polars.read_csv(io.BytesIO(content), separator=separator, infer_schema=False)
+    except (polars.exceptions.PolarsError, OSError) as error:
+        raise AftereffectError(f"records {str(path)!r} are no CSV table: {_first_line(error)}") from None
+    frame = frame.rename({name: name.strip() for name in frame.columns}) if frame.columns else frame
+    if separator == ";":  # where the semicolon separates, the comma is a decimal point
+        text = [name for name, kind in frame.schema.items() if kind == polars.String]
+        frame = frame.with_columns(polars.col(text).str.replace(r"^\s*(-?\d+),(\d+)\s*$", "${1}.${2}"))
+    return frame
+
+
+def _as_utf8(path: Path, content: bytes, encoding: str) -> bytes:
+    """The file as UTF-8; where it is not, which line and which byte."""
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encoding = "utf-16"
+    try:
+        return content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding).encode()
+    except LookupError:
+        raise AftereffectError(f"unknown encoding {encoding!r} (for example utf-8, latin-1, cp1252)") from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise AftereffectError(
+            f"records {str(path)!r}, line {line}: byte 0x{content[error.start]:02x} is not {encoding}; "
+            "save the file as UTF-8 or say encoding='latin-1'"
+        ) from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+
+
+def _from_pandas(table: Any) -> polars.DataFrame:
+    columns = [str(name) for name in table.columns]
+    twice = [name for name in columns if columns.count(name) > 1]
+    if twice:
+        raise AftereffectError(f"records have two columns called {twice[0]!r}")
+    plain = {}
+    for name, given in zip(columns, table.columns, strict=True):
+        values = table[given]
+        plain[name] = (
+            values.to_numpy() if values.dtype.kind in "fiu" and values.dtype.name[0] in "fiu" else list(values)
+        )
+    return _from_columns(plain)
+
+
+def _from_columns(columns: dict[Any, Any]) -> polars.DataFrame:
+    """Columns of Python values; of mixed kinds, as text, so that what is wrong can be shown."""
+    series = []
+    for name, values in columns.items():
+        if hasattr(values, "dtype") and getattr(values, "ndim", 1) == 1 and values.dtype.kind in "fiub":
+            series.append(polars.Series(str(name), values))
+            continue
+        cells = [None if _missing(value) else value for value in values]
+        kinds = {type(value) for value in cells if value is not None}
+        try:
+            plain = len(kinds) <= 1 or kinds <= {int, float}
+            series.append(polars.Series(str(name), cells if plain else list(map(_text, cells)), strict=False))
+        except (TypeError, ValueError, OverflowError, polars.exceptions.PolarsError):
+            series.append(polars.Series(str(name), list(map(_text, cells)), dtype=polars.String))
+    lengths = {column.name: len(column) for column in series}
+    if len(set(lengths.values())) > 1:
+        raise AftereffectError(f"records: columns must be equally long, got {lengths}")
+    return polars.DataFrame(series)
+
+
+def _missing(value: Any) -> bool:
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)

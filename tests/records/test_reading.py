@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import pandas
+import polars
+import pytest
+
+import aftereffect as ae
+
+ROWS: list[dict[str, Any]] = [
+    {"round": 1, "arm": "north", "share": 0.6, "reward": 0.5, "trials": 60},
+    {"round": 1, "arm": "south", "share": 0.4, "reward": 0.25, "trials": 40},
+    {"round": 2, "arm": "north", "share": 0.5, "reward": 0.4, "trials": 50},
+    {"round": 2, "arm": "south", "share": 0.5, "reward": None, "trials": 50},
+]
+
+
+def changed(row: int, **values):
+    rows = [dict(r) for r in ROWS]
+    rows[row].update(values)
+    return rows
+
+
+def test_the_same_rounds_from_every_source(tmp_path):
+    frame = polars.DataFrame(ROWS)
+    frame.write_csv(tmp_path / "h.csv")
+    frame.write_csv(tmp_path / "semicolon.csv", separator=";")
+    frame.write_parquet(tmp_path / "h.parquet")
+    wide = polars.DataFrame(
+        {
+            "week": [1, 2],
+            "share_north": [0.6, 0.5],
+            "share_south": [0.4, 0.5],
+            "reward_north": [0.5, 0.4],
+            "reward_south": [0.25, None],
+            "trials_north": [60, 50],
+            "trials_south": [40, 50],
+        }
+    )
+    first = ae.read_records(ROWS)
+    others = [
+        ae.read_records(frame),
+        ae.read_records(frame.lazy()),
+        ae.read_records(frame.to_dict(as_series=False)),
+        ae.read_records(pandas.DataFrame(ROWS)),
+        ae.read_records(str(tmp_path / "h.csv")),
+        ae.read_records(tmp_path / "semicolon.csv"),
+        ae.read_records(tmp_path / "h.parquet"),
+        ae.read_records(wide, wide="{what}_{arm}", columns={"round": "week"}),
+    ]
+    assert first.names == ("north", "south")
+    assert first.labels == ("1", "2")
+    np.testing.assert_allclose(first.shares, [[0.6, 0.4], [0.5, 0.5]])
+    np.testing.assert_array_equal(first.rewards, [[0.5, 0.25], [0.4, np.nan]])
+    np.testing.assert_array_equal(first.trials, [[60, 40], [50, 0]])
+    for other in others:
+        assert other.names == first.names
+        for part in ("shares", "rewards", "trials"):
+            np.testing.assert_array_equal(getattr(other, part), getattr(first, part))
+
+
+def test_amounts_become_shares_and_successes_rewards():
+    rows = [
+        {"date": dt.date(2026, 1, 5), "arm": "a", "amount": 300, "successes": 30, "trials": 60},
+        {"date": dt.date(2026, 1, 5), "arm": "b", "amount": 100, "successes": 0, "trials": 0},
+    ]
+    records = ae.read_records(rows)
+    np.testing.assert_allclose(records.shares, [[0.75, 0.25]])
+    np.testing.assert_array_equal(records.rewards, [[0.5, np.nan]])
+    np.testing.assert_array_equal(records.trials, [[60, 0]])
+
+
+def test_money_is_mapped_and_comes_back():
+    rows = [dict(r, reward=None if r["reward"] is None else 500 * r["reward"]) for r in ROWS]
+    records = ae.read_records(rows, reward_range=(0, 500))
+    np.testing.assert_array_equal(records.rewards, ae.read_records(ROWS).rewards)
+    assert records.frame()["reward"].to_list() == [250.0, 125.0, 200.0, None]
+
+
+def test_rounded_shares_are_normalised_and_the_sum_is_said_when_they_are_too_far_off():
+    rows = [{"round": 1, "arm": a, "share": 0.3333, "reward": 0.5} for a in "abc"]
+    np.testing.assert_allclose(ae.read_records(rows).shares.sum(axis=1), 1.0)
+    with pytest.raises(ae.AftereffectError, match=r"row 1, column share: .* add up to 0\.9; must be 1"):
+        ae.read_records(changed(1, share=0.3))
+
+
+def test_gaps_count_as_rounds_with_the_last_split_and_that_is_said():
+    rows = [*ROWS, {"round": 5, "arm": "north", "share": 1.0, "reward": 0.1, "trials": 10}]
+    records = ae.read_records(rows)
+    assert records.labels == ("1", "2", "3", "4", "5")
+    np.testing.assert_allclose(records.shares[1:4], [[0.5, 0.5]] * 3)
+    np.testing.assert_allclose(records.shares[4], [1.0, 0.0])  # an arm that disappears has no share
+    assert records.trials[2:4].sum() == 0
+    assert any("2 rounds without a row (3 to 4)" in note for note in records.notes)
+
+
+def test_dates_are_rounds_in_whatever_order_they_come():
+    weeks = [dt.date(2026, 1, 5) + dt.timedelta(weeks=n) for n in (2, 0, 3)]
+    rows = [{"date": str(w), "arm": a, "share": 0.5, "reward": 0.1 * i} for i, w in enumerate(weeks) for a in "ab"]
+    records = ae.read_records(rows)
+    assert records.labels == ("2026-01-05", "2026-01-12", "2026-01-19", "2026-01-26")
+    np.testing.assert_allclose(records.rewards[:, 0], [0.1, np.nan, 0.0, 0.2])
+    months = [{"date": f"2026-{m:02d}-01", "arm": a, "share": 0.5, "reward": 0.5} for m in (1, 2, 4) for a in "ab"]
+    assert ae.read_records(months).labels == ("2026-01", "2026-02", "2026-03", "2026-04")
+
+
+def test_encodings(tmp_path):
+    text = "round,arm,share,reward\n1,Süd,0.5,0.5\n1,Nord,0.5,0.5\n"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        (tmp_path / "h.csv").write_bytes(text.encode(encoding))
+        assert ae.read_records(tmp_path / "h.csv").names == ("Süd", "Nord")
+    (tmp_path / "h.csv").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ae.AftereffectError, match=r"line 2: byte 0xfc is not utf-8"):
+        ae.read_records(tmp_path / "h.csv")
+    assert ae.read_records(tmp_path / "h.csv", encoding="latin-1").names == ("Süd", "Nord")
+    (tmp_path / "german.csv").write_text("round;arm;share;reward\n1;a;0,5;0,25\n1;b;0,5;0,75\n")
+    np.testing.assert_array_equal(ae.read_records(tmp_path / "german.csv").rewards, [[0.25, 0.75]])
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        (changed(2, share=-0.1), r"row 3, column share: -0\.1; must be a share from 0 to 1"),
+        (changed(2, share=40), r"row 3, column share: 40\.0; .*amount"),
+        (changed(2, share="half"), r"row 3, column share: 'half'; must be"),
+        (changed(0, share=None), r"row 1, column share: missing"),
+        (changed(0, reward=250), r"row 1, column reward: 250\.0; must be a number from 0 to 1; .*reward_range"),
+        (changed(0, reward="oops"), r"row 1, column reward: 'oops'"),
+        (changed(0, trials=-3), r"row 1, column trials: -3; must be"),
+        (changed(0, trials=0.5), r"row 1, column trials: 0\.5; must be at least 1"),
+        (changed(1, trials=None), r"row 2, column trials: missing; must be given where there is a reward"),
+        (changed(1, arm=None), r"row 2, column arm: missing"),
+        (changed(1, arm="North"), r"row 2, column arm: 'North' differs from 'north' in capitals only"),
+        (changed(1, arm="north"), r"row 2 repeats row 1: round 1, arm 'north'"),
+        (changed(1, round=None), r"row 2, column round: missing"),
+        (changed(1, round=1.5), r"row 2, column round: 1\.5; must be a whole number"),
+        (changed(3, round=10**7), r"row 4, column round: 10000000 comes 9,999,998 rounds after 2"),
+        (changed(0, reward=float("inf")), r"row 1, column reward: inf"),
+        ([], r"records (are empty|have no column)"),
+        ([{"round": 1, "arm": "a", "share": 1.0, "reward": 0.5}], r"at least two arms, got only 'a'"),
+        ([{"week": 1, "arm": "a"}], r"no column round or date; columns are week, arm"),
+        ([dict(r, reward=None) for r in ROWS], r"no reward at all"),
+        (42, r"records must be a CSV or Parquet file.*got 42"),
+        ("nowhere.csv", r"'nowhere.csv' cannot be read: No such file"),
+    ],
+)
+def test_every_mistake_names_row_column_value_and_what_is_allowed(rows, line):
+    with pytest.raises(ae.AftereffectError, match=line) as caught:
+        ae.read_records(rows)
+    assert "\n" not in str(caught.value)
+
+
+def test_successes_beyond_trials_and_rewards_without_a_share_are_refused():
+    rows = [{"round": 1, "arm": a, "share": s, "successes": 5, "trials": 4} for a, s in (("a", 1.0), ("b", 0.0))]
+    with pytest.raises(ae.AftereffectError, match=r"row 1, column successes: 5; must be at most the trials"):
+        ae.read_records(rows)
+    rows = [{"round": 1, "arm": a, "share": s, "reward": 0.5} for a, s in (("a", 1.0), ("b", 0.0))]
+    with pytest.raises(
+        ae.AftereffectError, match=r"row 2, column reward: 0\.5; must be none where the arm had no share"
+    ):
+        ae.read_records(rows)
+
+
+def test_an_agent_goes_on_where_the_records_end():
+    agent = ae.recommended(2).start(
+        2, feedback="split", names=["north", "south"], history=ae.read_records(ROWS).history()
+    )
+    assert agent.rounds == 2
+    assert agent.ask().sum() == pytest.approx(1.0)
