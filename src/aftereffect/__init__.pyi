@@ -71,6 +71,11 @@ from aftereffect.policies.ucb1 import UCB1 as UCB1
 from aftereffect.programs.program import Program as Program
 from aftereffect.programs.store import Store as Store
 from aftereffect.programs.store import open_store as open_store
+from aftereffect.records.advice import Advice as Advice
+from aftereffect.records.fit import Fit as Fit
+from aftereffect.records.fit import fit as fit
+from aftereffect.records.reading import read_records as read_records
+from aftereffect.records.table import Records as Records
 from aftereffect.report.plot import plot as plot
 from aftereffect.simulation.result import Comparison as Comparison
 from aftereffect.simulation.result import Result as Result
@@ -86,8 +91,3 @@ from aftereffect.theory.fair import fair_optimum as fair_optimum
 __version__: str
 __all__: list[str]
 HOMES: dict[str, str]
-from aftereffect.records.advice import Advice as Advice
-from aftereffect.records.fit import Fit as Fit
-from aftereffect.records.fit import fit as fit
-from aftereffect.records.reading import read_records as read_records
-from aftereffect.records.table import Records as Records
