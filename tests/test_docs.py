@@ -28,6 +28,8 @@ def test_blocks_run(page: Path, tmp_path: Path) -> None:
         named = re.match(r"# ([\w-]+\.\w+)\n", code)
         if named:
             (tmp_path / named[1]).write_text(code)
+            if named[1].startswith("test_"):
+                run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", named[1]], tmp_path)
         elif kind == "python":
             run_python(code, tmp_path)
         elif kind == "toml":
@@ -41,8 +43,7 @@ def test_blocks_run(page: Path, tmp_path: Path) -> None:
 def run_python(code: str, where: Path) -> None:
     # Each block in a process of its own: what it registers must not leak into other tests.
     (where / "block.py").write_text("import matplotlib\nmatplotlib.use('Agg')\n" + code)
-    done = subprocess.run([sys.executable, "block.py"], cwd=where, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run([sys.executable, "block.py"], where)
 
 
 def run_line(line: str, where: Path) -> None:
@@ -52,8 +53,12 @@ def run_line(line: str, where: Path) -> None:
     else:
         assert program == "aftereffect", f"do not know how to run {line!r}"
         command = [sys.executable, "-m", "aftereffect", *arguments]
+    run(command, where)
+
+
+def run(command: list[str], where: Path) -> None:
     done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{line}\n{done.stderr}"
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

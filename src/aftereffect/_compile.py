@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar
 
 import numba
+from numba.core.errors import NumbaError, NumbaRuntimeError
 from numba.extending import overload
 
 from aftereffect._fingerprint import chosen_by
 from aftereffect._kernel_cache import KernelCache, find_directory
+from aftereffect._kernel_errors import explained
+from aftereffect.errors import CannotCompile
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -74,10 +77,23 @@ def allocating_kernel(function: Function) -> Function:
     return _compiled(function, error_model="numpy")
 
 
-def uncached_kernel(function: Function) -> Function:
-    """A kernel whose callees live outside this package: a change in them could not be noticed, so it is not kept."""
-    compiled: Function = numba.njit(nogil=True, **_BARE)(function)
+def own_helper(function: Function) -> Function:
+    """Compile a function of a user's own for the kernels that call it: inlined there, and kept with them."""
+    compiled: Function = numba.njit(nogil=True, forceinline=True, **_BARE)(function)
     return compiled
+
+
+def explaining(compiled: Function) -> Function:
+    """A kernel for users' own rules: what cannot be compiled is said in words that help who wrote it."""
+
+    @wraps(compiled)
+    def call(*arguments: Any) -> None:
+        try:
+            compiled(*arguments)
+        except (NumbaError, NumbaRuntimeError) as error:
+            raise CannotCompile(explained(error)) from error
+
+    return call  # type: ignore[return-value]
 
 
 def dispatch(generic: Callable[..., Any]) -> Callable[[Function], Function]:

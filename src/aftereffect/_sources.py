@@ -104,8 +104,11 @@ def _is_users(module: str, root: str, path: Path) -> bool:
     top = module.partition(".")[0]
     if is_ours(module) or _is_pythons(module):
         return False
-    installed = any(path.is_relative_to(sysconfig.get_path(kind)) for kind in ("purelib", "platlib"))
-    return not installed or top == root
+    return not _in_site_packages(path) or top == root
+
+
+def _in_site_packages(path: Path) -> bool:
+    return any(path.is_relative_to(sysconfig.get_path(kind)) for kind in ("purelib", "platlib"))
 
 
 def _file_of(module: str) -> Path | None:

@@ -96,5 +96,9 @@ class CorruptFile(AftereffectError):
     """A saved agent that is truncated, edited or from another version."""
 
 
+class CannotCompile(AftereffectError):
+    """A policy's rule that numba cannot compile."""
+
+
 class AftereffectWarning(UserWarning):
     """Something was done differently from what was asked, for a reason that is said."""

@@ -5,6 +5,11 @@
     def test_my_policy():
         check_policy(MyPolicy(width=0.3), arms=4, feedback="split")
 
+or, with one test for each property:
+
+    class TestMyPolicy(PolicyConformance):
+        policy = MyPolicy(width=0.3)
+
 Every policy of this library passes. A failed check raises `AssertionError` with the policy, the check and what was seen.
 """
 
@@ -12,11 +17,12 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +43,7 @@ from aftereffect.policies.state_files import arrays_of
 from aftereffect.policies.storage import load_agent
 from aftereffect.simulation.simulate import run_once, setting_for, simulate
 
-__all__ = ["CHECKS", "check_policy"]
+__all__ = ["CHECKS", "PolicyConformance", "check_policy"]
 
 ON_SIMPLEX = 1e-9  # how far from one the shares may sum
 
@@ -119,13 +125,36 @@ def check_policy(
     case = Case(policy, arms, horizon, feedback, seed)
     case.start()
     key = policy.key or type(policy).__name__  # as it was: a broken policy may change its own parameters
-    for name, check in CHECKS.items():
-        try:
-            check(case)
-        except _Broken as error:
-            raise AssertionError(f"{key}: check {name!r}: {error}") from None
-        except Exception as error:
-            raise AssertionError(f"{key}: check {name!r}: {type(error).__name__}: {error}") from error
+    for name in CHECKS:
+        _run_check(name, case, key)
+
+
+def _run_check(name: str, case: Case, key: str) -> None:
+    try:
+        CHECKS[name](case)
+    except _Broken as error:
+        raise AssertionError(f"{key}: check {name!r}: {error}") from None
+    except Exception as error:
+        raise AssertionError(f"{key}: check {name!r}: {type(error).__name__}: {error}") from error
+
+
+class PolicyConformance:
+    """Base of a pytest class with a test for each check: subclass it as `Test..` and say which `policy`."""
+
+    policy: ClassVar[Policy]
+    arms: ClassVar[int] = 3
+    horizon: ClassVar[int] = 120
+    feedback: ClassVar[Feedback] = "independent"
+    seed: ClassVar[int] = 0
+
+
+def _as_test(name: str) -> Callable[[PolicyConformance], None]:
+    def test(self: PolicyConformance) -> None:
+        case = Case(self.policy, self.arms, self.horizon, self.feedback, self.seed)
+        _run_check(name, case, self.policy.key or type(self.policy).__name__)
+
+    test.__doc__ = CHECKS[name].__doc__
+    return test
 
 
 # Playing: feedback for an agent, from a generator of its own.
@@ -458,3 +487,7 @@ def _threads(case: Case) -> None:
     for name in ("regret", "realised_regret", "utility", "impact", "allocation"):
         first, second = getattr(one, name), getattr(two, name)
         _require(bool(np.all(first == second)), f"{name} differs between one thread and two")
+
+
+for _name in CHECKS:
+    setattr(PolicyConformance, "test_" + re.sub(r"\W+", "_", _name), _as_test(_name))

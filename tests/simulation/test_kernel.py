@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
 
 import aftereffect as ae
-from aftereffect._compile import cache_directory
 from aftereffect._random import POLICY, stream, uniform
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.rules import is_foreign, is_plain, register_rule
@@ -157,23 +155,13 @@ class Halves(ae.Policy):
         return HalvesState(np.zeros(setting.arms))
 
 
-def _cached_files() -> set[Path]:
-    directory, _ = cache_directory()
-    return set() if directory is None else {p for p in directory.rglob("*") if p.is_file()}
-
-
-def test_a_users_own_compiled_policy_runs_and_leaves_nothing_on_disk() -> None:
+def test_a_users_own_compiled_policy_runs() -> None:
     problem = ae.problem("loan", arms=3, seed=1)
-    ae.simulate(problem, ae.RoundRobin(), 10, runs=1, threads=1)  # everything of ours that is needed is compiled now
-    ae.RoundRobin().start(3).ask()
     state = Halves().state(ae.Setting(3))
     assert is_foreign(state)
     assert not is_plain(state)
-    before = _cached_files()
     result = ae.simulate(problem, Halves(), 500, runs=2, seed=1, threads=1, trace=True)
     _replay(problem, Halves(), 300, seed=2)
-    new = {p for p in _cached_files() - before if "kernel" in p.name or "rules" in p.name}
-    assert not [p for p in new if b"Halves" in p.read_bytes()]
     assert result.trace is not None
     wins = np.zeros((2, 3))
     for t in range(500):  # by hand, from what was seen

@@ -195,7 +195,7 @@ class PlainPolicy(Policy):
     migrations: ClassVar[Mapping[int, Migration]] = {}
 
     def arrays(self, setting: Setting) -> dict[str, np.ndarray[Any, Any]]:
-        """The state: a dict of arrays; `rng` is added to it, a generator for `aftereffect.random`."""
+        """The state: a dict of arrays; `rng` is added to it, a generator for the draws of `aftereffect.author`."""
         return {}
 
     def ask(self, arrays: Any, t: int, allocation: Floats) -> None:

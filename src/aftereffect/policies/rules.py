@@ -7,6 +7,8 @@ simulation and live use cannot drift apart. A policy in plain Python has a `Plai
 
 from __future__ import annotations
 
+import inspect
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from aftereffect._compile import dispatch, kernel, uncached_kernel, without_annotations
+from aftereffect._compile import dispatch, explaining, kernel, without_annotations
 from aftereffect._fingerprint import belonging_to_types
-from aftereffect.errors import UnknownName
+from aftereffect._sources import is_ours, take_sources
+from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.model.curves import Floats
 
 Ask = Callable[[Any, int, Floats], None]
@@ -84,11 +87,42 @@ def register_rule(
     whose fields change goes to the next `version`; `migrations[v]` turns what version v saved into what v + 1 would have.
     """
     known = getattr(state, "_fields", ())
+    for given, wanted in ((ask, "ask"), (tell, "tell"), (skip, "skip"), (note, "note")):
+        _check_rule(given, PARAMETERS[wanted], known, f"{wanted} of {state.__name__}")
+    take_sources(state.__module__)
     for name in scratch:
         if name not in known:
             raise UnknownName(f"scratch field of {state.__name__}:", name, known)
     _RULES[state] = Rule(ask, tell, skip, note)
     _FILING[state] = Filing(frozenset(scratch), version, migrations or {})
+
+
+PARAMETERS = {
+    "ask": ("state", "t", "allocation"),
+    "tell": ("state", "t", "allocation", "seen", "reward"),
+    "skip": ("state", "t", "allocation"),
+    "note": ("state", "t", "allocation", "measured"),
+}
+
+
+def _check_rule(function: Callable[..., Any], wanted: tuple[str, ...], fields: Sequence[str], what: str) -> None:
+    """Numba compares the names of parameters with those of the generic functions."""
+    found = tuple(inspect.signature(function).parameters)
+    if found != wanted:
+        raise AftereffectError(f"{what}: its parameters must be ({', '.join(wanted)}), got ({', '.join(found)})")
+    if _draws_unseeded(function, fields):
+        raise AftereffectError(
+            f"{what} draws from numpy.random or random, which no seed of ours rules; draw with aftereffect.author, "
+            "for example uniform(state.rng)"
+        )
+
+
+def _draws_unseeded(function: Any, fields: Sequence[str]) -> bool:
+    """Numba would compile such draws, with a generator of its own that nobody seeds or saves."""
+    names = function.__code__.co_names
+    used = [function.__globals__.get(name) for name in names]
+    by_numpy = any(value is np for value in used) and "random" in names and "random" not in fields
+    return by_numpy or any(value is np.random or value is random for value in used)
 
 
 def filing_of(state: Any) -> Filing:
@@ -114,11 +148,10 @@ def is_plain(state: Any) -> bool:
 
 
 def is_foreign(state: Any) -> bool:
-    """Does a state, or one inside it, come from outside this package? Then its kernels must not be cached on disk."""
+    """Does a state, or one inside it, come from outside this package?"""
     if not isinstance(state, tuple):
         return False
-    ours = type(state).__module__.split(".")[0] == "aftereffect"
-    return not ours or any(is_foreign(part) for part in state)
+    return not is_ours(type(state).__module__) or any(is_foreign(part) for part in state)
 
 
 def bind(state: Any) -> Rule:
@@ -203,4 +236,4 @@ def _call_note(state: Any, t: int, allocation: Floats, measured: Floats) -> None
 
 _CALLS: Any = (_call_ask, _call_tell, _call_skip, _call_note)
 _compiled = Rule(*(kernel(call) for call in _CALLS))
-_foreign = Rule(*(uncached_kernel(call) for call in _CALLS))
+_foreign = Rule(*map(explaining, _compiled))

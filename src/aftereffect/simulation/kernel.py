@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aftereffect._compile import kernel, uncached_kernel
+from aftereffect._compile import explaining, kernel
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import OwnWorld
 from aftereffect.model.world import LARGEST_STEP, MEASURED, TOLERANCE, VALUE, Ints, World, observe, step
@@ -80,7 +80,8 @@ def _run(
     totals[PLACE] = place
 
 
-_compiled, _foreign = kernel(_run), uncached_kernel(_run)
+_compiled = kernel(_run)
+_foreign = explaining(_compiled)
 
 
 def run(world: World | OwnWorld, state: Any, *arguments: Any) -> None:

@@ -1,0 +1,185 @@
+"""What policies of one's own are written with: draws, clear mistakes, compiled once."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import aftereffect as ae
+from aftereffect import author
+from aftereffect.errors import AftereffectError, CannotCompile
+from aftereffect.testing import CHECKS, PolicyConformance
+
+GUIDE = Path(__file__).parent.parent / "docs" / "authors.md"
+
+
+class State(NamedTuple):
+    rng: np.ndarray[Any, Any]
+    room: np.ndarray[Any, Any]
+
+
+def nothing(state, t, allocation, seen, reward):
+    pass
+
+
+def policy_of(ask: Any, tell: Any = nothing) -> ae.Policy:
+    fresh: Any = type("Fresh", (State,), {})  # numba compiles the rule of a class once
+    author.register_rule(fresh, ask, tell)
+
+    class Own(ae.Policy):
+        name = "own"
+
+        def state(self, setting: ae.Setting) -> Any:
+            return fresh(setting.rng.copy(), np.zeros(setting.arms))
+
+    return Own()
+
+
+LOOKED_UP = {"a": 1.0}
+
+
+def creates(state, t, allocation):
+    room = np.zeros(3)
+    allocation[0] = room[0]
+
+
+def lists(state, t, allocation):
+    values = [1.0, 2.0]
+    allocation[0] = values[t]
+
+
+def misses(state, t, allocation):
+    allocation[0] = state.nowhere[0]
+
+
+def looks_up(state, t, allocation):
+    allocation[0] = LOOKED_UP["a"]
+
+
+def calls_plain(state, t, allocation):
+    allocation[0] = policy_of(t)
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (creates, "it creates an array or a list; give the state a field"),
+        (lists, "it creates an array or a list"),
+        (misses, "the state has no field 'nowhere'"),
+        (looks_up, "it uses 'LOOKED_UP', which is no number"),
+        (calls_plain, "it uses 'policy_of', which is no number"),
+    ],
+)
+def test_what_cannot_be_compiled_is_said_in_one_line(rule: Any, said: str) -> None:
+    with pytest.raises(CannotCompile, match=re.escape(said)) as error:
+        policy_of(rule).start(3).ask()
+    assert "\n" not in str(error.value)
+
+
+def unseeded(state, t, allocation):
+    allocation[0] = np.random.random()
+
+
+def misnamed(state, round, allocation):
+    allocation[0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (unseeded, "ask of State draws from numpy.random or random"),
+        (misnamed, r"ask of State: its parameters must be \(state, t, allocation\), got \(state, round, allocation\)"),
+    ],
+)
+def test_what_would_go_wrong_silently_is_refused_at_once(rule: Any, said: str) -> None:
+    with pytest.raises(AftereffectError, match=said):
+        author.register_rule(State, rule, nothing)
+
+
+def test_levels_are_drawn_uniformly() -> None:
+    rng, allocation, found = author.generator(3), np.zeros(3), Counter[tuple[float, ...]]()
+    for _ in range(15_000):
+        author.deploy_levels(allocation, 4, rng)
+        found[tuple(allocation.tolist())] += 1
+    expected = 15_000 / 15  # (4 + 2 choose 2) allocations
+    assert len(found) == 15
+    assert all(abs(sum(shares) - 1) < 1e-12 for shares in found)
+    chi_square = sum((count - expected) ** 2 / expected for count in found.values())
+    assert chi_square < 36.1  # 14 degrees of freedom: exceeded once in a thousand
+
+
+def test_whole_numbers_are_drawn_uniformly() -> None:
+    rng = author.generator(5)
+    counts = np.bincount([author.whole(rng, 6) for _ in range(6_000)], minlength=6)
+    assert len(counts) == 6
+    assert ((counts - 1_000) ** 2 / 1_000).sum() < 20.5  # 5 degrees of freedom: once in a thousand
+
+
+class TestAsAClass(PolicyConformance):
+    """The class has the checks as tests, and they are run on this policy."""
+
+    policy = ae.RoundRobin()
+    arms = 2
+    horizon = 20
+
+    def test_every_check_is_a_test(self) -> None:
+        tests = [name for name in dir(PolicyConformance) if name.startswith("test_")]
+        assert len(tests) == len(CHECKS)
+
+
+def test_a_broken_policy_fails_the_test_of_what_it_breaks() -> None:
+    class Mute(ae.PlainPolicy):
+        name = "mute"
+
+        def ask(self, arrays: Any, t: int, allocation: Any) -> None:
+            allocation[:] = 1.0 / len(allocation)
+
+        def explain(self, state: Any, setting: ae.Setting, t: int, allocation: Any) -> Any:
+            return {"why": float("nan")}
+
+    case: Any = type("TestMute", (PolicyConformance,), {"policy": Mute()})()
+    case.test_simplex()
+    with pytest.raises(AssertionError, match="mute: check 'explanation': explain gives what JSON cannot hold"):
+        case.test_explanation()
+
+
+ASK = """
+import time
+import aftereffect as ae
+from compiled_drawing import Draws
+agent = Draws(levels=SHARES).start(3, seed=1)
+print(agent.ask().tolist())
+"""
+
+
+def test_compiled_once_and_again_after_an_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guide's own policy: a second process compiles nothing, an edit of a constant is seen."""
+    text = next(b for b in re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL) if "# compiled_draw" in b)
+    text = text.replace("state.levels[0]", "PARTS * state.levels[0]").replace(
+        "class DrawState", "PARTS = 1\n\nclass DrawState"
+    )
+    module, home = tmp_path / "compiled_drawing.py", tmp_path / "cache"
+    home.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+
+    def ask() -> tuple[str, int]:
+        line = [sys.executable, "-c", ASK.replace("SHARES", "1")]
+        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return done.stdout, len(list(home.rglob("*.kernel")))
+
+    module.write_text(text)
+    first, kept = ask()
+    assert kept > 0
+    assert ask() == (first, kept)
+    module.write_text(text.replace("PARTS = 1", "PARTS = 7"))
+    second, more = ask()
+    assert more > kept
+    assert {share % 1 for share in eval(first)} == {0.0}
+    assert any(share % 1 for share in eval(second))
