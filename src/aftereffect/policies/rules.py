@@ -236,4 +236,5 @@ def _call_note(state: Any, t: int, allocation: Floats, measured: Floats) -> None
 
 _CALLS: Any = (_call_ask, _call_tell, _call_skip, _call_note)
 _compiled = Rule(*(kernel(call) for call in _CALLS))
-_foreign = Rule(*map(explaining, _compiled))
+_explaining: Any = explaining
+_foreign = Rule(*(_explaining(compiled) for compiled in _compiled))
