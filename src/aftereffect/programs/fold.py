@@ -57,7 +57,10 @@ class Fold:
         action = ACTIONS.get(kind)
         if action is None:
             raise Damaged(f"unknown kind of event {kind!r}")
-        return action(self, request, recorded)
+        answer = action(self, request, recorded)
+        if self.asked is not None and self.rounds >= self.asked["round"]:
+            self.asked = None  # that round has happened
+        return answer
 
     def by_name(self, shares: Any) -> dict[str, float]:
         """One number per arm, by name."""
@@ -120,33 +123,31 @@ def _ask(fold: Fold, request: Content, recorded: Content | None) -> Content:
 
 
 def _deploy(fold: Fold, request: Content, recorded: Content | None) -> Content:
-    number = fold.agent.deploy(_really(fold, request, recorded))
-    answer = {"round": int(number), "allocation": _deployed(fold, request, recorded)}
-    fold.asked = None
-    return answer
+    allocation = _deployed(fold, request, recorded)
+    number = fold.agent.deploy(None if allocation is None else fold.in_order(allocation))
+    return {"round": int(number), "allocation": allocation}
 
 
 def _tell(fold: Fold, request: Content, recorded: Content | None) -> Content:
     told = {name: request[name] for name in ("trials", "measures") if request.get(name) is not None}
-    if request.get("round") is not None:
-        fold.agent.tell(request["rewards"], round=request["round"], replace=bool(request.get("replace")), **told)
-        return {"round": request["round"]}
-    fold.agent.tell(request["rewards"], allocation=_really(fold, request, recorded), **told)
-    answer = {"round": fold.rounds, "allocation": _deployed(fold, request, recorded)}
-    fold.asked = None
-    return answer
+    number, replace = request.get("round"), bool(request.get("replace"))
+    allocation = request.get("allocation")
+    if number is None or number == fold.rounds + 1:  # the round asked for: as advised, if nothing else is said
+        allocation = _deployed(fold, request, recorded)
+    if allocation is not None:
+        told["allocation"] = fold.in_order(allocation)
+    if number is not None or replace:
+        told |= {"round": number, "replace": replace}
+    fold.agent.tell(request["rewards"], **told)
+    answer = {"round": fold.rounds if number is None else number}
+    return answer if allocation is None else {**answer, "allocation": allocation}
 
 
 def _deployed(fold: Fold, request: Content, recorded: Content | None) -> dict[str, float] | None:
-    """What was deployed, by name: as recorded, else as given, else as advised."""
+    """What was deployed: as recorded, else as given, else as advised; None where nothing was asked, which agents refuse."""
     source = recorded or (request if request.get("allocation") is not None else fold.asked) or {}
-    return source.get("allocation")
-
-
-def _really(fold: Fold, request: Content, recorded: Content | None) -> Floats | None:
-    """The same in order; None where nothing was asked, which the agent refuses in its own words."""
-    shares = _deployed(fold, request, recorded)
-    return None if shares is None else fold.in_order(shares)
+    shares: dict[str, float] | None = source.get("allocation")
+    return shares
 
 
 def _archive(fold: Fold, request: Content, recorded: Content | None) -> Content:

@@ -166,6 +166,7 @@ class Program:
         check_word("key", key)
         check_word("by", by)
         with self._lock:
+            self._now()  # what takes long is done before others have to wait
             try:
                 with self._database.writing() as connection:
                     entry = ledger.find(connection, self.name, lock=True)
