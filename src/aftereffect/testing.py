@@ -302,7 +302,7 @@ def _state_in_arrays(case: Case) -> None:
         twin, twin_crowd = case.start(), copy.deepcopy(crowd)
         for (_, target), (_, source) in zip(arrays_of(twin.state).items(), arrays_of(agent.state).items(), strict=True):
             target[...] = source
-        twin.rounds = agent.rounds
+        twin._course.begin_at(agent.rounds)
         left = case.horizon - stop
         went_on, resumed = _play(case, agent, left, crowd), _play(case, twin, left, twin_crowd)
         _same(went_on, resumed, f"a copy of the state's arrays after {stop} rounds goes on differently", stop)

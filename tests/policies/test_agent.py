@@ -12,6 +12,7 @@ import pytest
 
 import aftereffect as ae
 from aftereffect.errors import AftereffectWarning
+from aftereffect.policies.rules import tell
 from tests.simulation.cases import IDS, POLICIES
 
 NAN = float("nan")
@@ -255,8 +256,9 @@ def test_past_records_are_the_same_as_overrides() -> None:
     for policy in (ae.HistoryUCB(memory=0.4, levels=6), ae.CUCB(levels=6), ae.DUCB()):
         with_history = policy.start(3, 100, seed=1, history=records)
         fresh = policy.start(3, 140, seed=1)
-        for p, rewards in records:
-            fresh._take(fresh._deployed(p), rewards, None)
+        for t, (p, rewards) in enumerate(records, 1):
+            tell(fresh.state, t, p, 1.0 - np.isnan(rewards), np.nan_to_num(rewards))
+        fresh._course.begin_at(len(records))
         assert np.array_equal(_run(with_history, 30), _run(fresh, 30))
 
 

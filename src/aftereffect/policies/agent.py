@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from os import PathLike
+from time import time
 from typing import Any
 
 import numpy as np
@@ -17,41 +19,95 @@ from aftereffect.model.feedback import ONE, Feedback
 from aftereffect.model.limits import Limits, as_split
 from aftereffect.model.problem import check_names
 from aftereffect.policies.base import Policy, Setting
+from aftereffect.policies.course import KEEP, Course, Round
+from aftereffect.policies.late import Late, tell_late
 from aftereffect.policies.pace import before_the_first, keep_pace
 from aftereffect.policies.reading import by_arm
 from aftereffect.policies.round_check import NO_SHARE, OUTSIDE, TRIALS, check_round
-from aftereffect.policies.rules import bind
 
 Rewards = Sequence[float] | Mapping[str, float] | npt.NDArray[np.float64]
 
 
 class Agent:
-    """A policy under way. `ask()` gives the allocation to deploy, `tell(...)` takes what came of it."""
+    """A policy under way. `ask()` gives the allocation to deploy, `tell(...)` takes what came of it.
 
-    def __init__(self, policy: Policy, setting: Setting, names: Sequence[str] | None = None) -> None:
+    Where rewards come later, `deploy()` says that a round has happened and `tell(..., round=n)` brings what came of it, in
+    parts and in any order.
+    """
+
+    def __init__(self, policy: Policy, setting: Setting, names: Sequence[str] | None = None, keep: int = KEEP) -> None:
+        self._begin(Course(policy, setting, require_whole("keep", keep)), names)
+
+    @classmethod
+    def of(cls, course: Course, names: Sequence[str] | None) -> Agent:
+        """The agent of a course that is under way."""
+        agent = cls.__new__(cls)
+        agent._begin(course, names)
+        return agent
+
+    def _begin(self, course: Course, names: Sequence[str] | None) -> None:
+        self._course, policy, setting = course, course.policy, course.setting
         self.policy = policy
-        self.setting = setting
         self.names = None if names is None else check_names(names, setting.arms)
-        self.state = policy.state(setting)
-        self.rounds = 0  # rounds told so far, past records included
-        self._rule = bind(self.state)
         self._pending: Floats | None = None
-        self._seen, self._reward = np.zeros(setting.arms), np.zeros(setting.arms)
+        self._answered: Any = None  # the state that the pending advice came from
+        self._drawn: Any = None
+        self._draws = type(policy).drawn is not Policy.drawn
+        self._asked_at = math.nan
         self._no_trials = np.zeros(0)
         self._arms = setting.arms
         self._one = setting.feedback_code == ONE
         self._step = setting.step
-        self._previous = before_the_first(setting.arms, setting.start)  # deployed last; kept where steps are limited
+        self._previous = before_the_first(setting.arms, setting.start)  # deployed last
+
+    @property
+    def setting(self) -> Setting:
+        """What the policy knows about its world."""
+        return self._course.setting
+
+    @property
+    def state(self) -> Any:
+        """The policy's state: all rounds taken in up to the first that is open."""
+        return self._course.settled.state
+
+    @property
+    def rounds(self) -> int:
+        """Rounds told or deployed so far, past records included."""
+        return self._course.rounds
+
+    @property
+    def open_rounds(self) -> list[int]:
+        """Rounds that were deployed and of which something is still to be told."""
+        return self._course.open_rounds
 
     def ask(self) -> Floats:
-        """The allocation to deploy in this round; asking again before telling gives the same."""
+        """The allocation to deploy in the next round; asking again before it is deployed or told gives the same."""
         if self._pending is None:
             allocation = np.zeros(self._arms)
-            self._rule.ask(self.state, self.rounds + 1, allocation)
+            self._answered = self._course.ask(allocation)
+            if self._draws:
+                self._drawn = self.policy.drawn(self._answered)
             if self._step is not None:
                 keep_pace(self._previous, allocation, self._step)
+            self._asked_at = time()
             self._pending = allocation
         return self._pending.copy()
+
+    def deploy(
+        self, allocation: Sequence[float] | Mapping[str, float] | Floats | None = None, *, reason: str = ""
+    ) -> int:
+        """The round has happened, as advised or with another `allocation`, and its rewards are still to come: its number.
+
+        `reason` goes to the log: why people chose something else.
+        """
+        if allocation is None and self._pending is None:
+            raise WrongTell("deploy without ask: ask() for the round's allocation first, or say what was deployed")
+        deployed = self._pending if allocation is None else self._deployed(allocation)
+        happened = Round()
+        happened.deployed = deployed  # type: ignore[assignment]
+        happened.seen, happened.reward = np.full(self._arms, np.nan), np.zeros(self._arms)
+        self._add(happened, time(), reason)
+        return self.rounds
 
     def tell(
         self,
@@ -60,47 +116,82 @@ class Agent:
         trials: Sequence[float] | Mapping[str, float] | npt.NDArray[Any] | None = None,
         allocation: Sequence[float] | Mapping[str, float] | Floats | None = None,
         measures: Rewards | None = None,
+        round: int | None = None,
+        replace: bool = False,
+        reason: str = "",
     ) -> None:
-        """What came back in the round asked for.
+        """What came back in the round asked for, or in an earlier `round`.
 
         `rewards`: one in [0, 1] per arm, NaN for an arm that was not seen, or by arm name (a mapping, a pandas Series, a
         frame of one row) those that were seen; None when nothing is known about the round. `trials`: how many observations
         each mean reward stands for. `allocation`: what was really deployed, if people overrode the advice. `measures`: the
         arms' fairness measures in [0, 1], NaN for those not known. A wrong tell raises `WrongTell` and changes nothing.
-        """
-        if self._pending is None:
-            raise WrongTell("tell without ask: ask() for the round's allocation first")
-        deployed = self._pending if allocation is None else self._deployed(allocation)
-        self._take(deployed, rewards, trials, measures)
-        self._pending = None
 
-    def _take(self, deployed: Floats, rewards: Rewards | None, trials: Any, measures: Rewards | None = None) -> None:
-        measured = None if measures is None else self._measures(measures)
+        With `round=n` (as `deploy()` gave it) names speak of their arms alone: the others may follow later, and None says that
+        nothing more will come. `replace=True` corrects what was told before.
+        """
+        if round is not None:
+            late = Late(rewards, trials, allocation, measures, replace, reason)
+            tell_late(self, require_whole("round", round), late)
+            return
+        if replace:
+            raise WrongTell("replace=True corrects a round that was told: say which with round=")
+        if self._pending is None:
+            waiting = self.open_rounds
+            raise WrongTell(
+                "tell without ask: ask() for the round's allocation first"
+                + (f", or say with round= which of the open rounds {shown(waiting)} this is about" if waiting else "")
+            )
+        deployed = self._pending if allocation is None else self._deployed(allocation)
+        self._add(self._told(deployed, rewards, trials, measures), time(), reason)
+
+    def _told(self, deployed: Floats, rewards: Rewards | None, trials: Any, measures: Rewards | None) -> Round:
+        """A round that is told at once, checked."""
+        happened = Round()
+        happened.deployed = deployed
+        happened.seen, happened.reward = seen, reward = np.zeros(self._arms), np.zeros(self._arms)
+        if measures is not None:
+            happened.measure = self._measures(measures)
         if rewards is None:
             if trials is not None:
                 raise WrongTell("trials without rewards: give both, or neither for a round nothing is known about")
-            self._rule.skip(self.state, self.rounds + 1, deployed)
         else:
             values = self._vector("rewards", rewards)
             counts = self._no_trials if trials is None else self._vector("trials", trials)
-            code = check_round(deployed, values, counts, trials is not None, self._one, self._seen, self._reward)
+            code = check_round(deployed, values, counts, trials is not None, self._one, seen, reward)
             if code:
                 self._refuse(code, values, counts)
-            self._rule.tell(self.state, self.rounds + 1, deployed, self._seen, self._reward)
-        if measured is not None:
-            self._rule.note(self.state, self.rounds + 1, deployed, measured)
+            happened.known = True
+        happened.closed = True
+        return happened
+
+    def _add(self, happened: Round, now: float, reason: str = "") -> None:
+        """One more round, advised as pending."""
+        happened.advised = self._pending
+        happened.asked_at, happened.deployed_at = self._asked_at, now
+        if happened.closed:
+            happened.told_at = now
+        if self._draws and self._pending is not None:
+            happened.drawn = self._drawn
+        if reason:
+            happened.reason = reason
+        self._course.add(happened)
         if self._step is not None:
-            self._previous[:] = deployed
-        self.rounds += 1
+            self._previous[:] = happened.deployed
+        self._pending = None
 
     def _measures(self, measures: Rewards) -> Floats:
         values = self._vector("measures", measures)
         wrong = np.flatnonzero(~np.isnan(values) & ~((values >= 0) & (values <= 1)))
         if len(wrong):
             arm = int(wrong[0])
-            name = repr(self.names[arm]) if self.names else str(arm)
-            raise WrongTell(f"measures must lie in [0, 1] (NaN: not seen), got {values[arm]:g} for arm {name}")
-        return np.ascontiguousarray(values)
+            raise WrongTell(
+                f"measures must lie in [0, 1] (NaN: not seen), got {values[arm]:g} for arm {self._name(arm)}"
+            )
+        return np.array(values)
+
+    def _name(self, arm: int) -> str:
+        return repr(self.names[arm]) if self.names else str(arm)
 
     def _vector(self, what: str, values: Any) -> Floats:
         """One number per arm, NaN for those that a mapping or a Series leaves out."""
@@ -110,11 +201,11 @@ class Agent:
         shares = by_arm("allocation", allocation, self._arms, self.names, missing=0.0)
         if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-6:
             raise WrongTell(f"allocation must be shares in [0, 1] that sum to 1, got {shares.tolist()}")
-        return np.ascontiguousarray(shares)
+        return np.array(shares)
 
     def _refuse(self, code: int, rewards: Floats, trials: Floats) -> None:
         arm, fault = divmod(code, 10)
-        name = repr(self.names[arm]) if self.names else str(arm)
+        name = self._name(arm)
         if fault == NO_SHARE:
             raise WrongTell(
                 f"arm {name} had no share this round, so it has no reward; got {rewards[arm]:g} (NaN: not seen)"
@@ -134,14 +225,18 @@ class Agent:
             try:
                 entry = _record(record)
                 deployed = self._deployed(entry["allocation"])
-                self._take(deployed, entry.get("rewards"), entry.get("trials"), entry.get("measures"))
+                happened = self._told(deployed, entry.get("rewards"), entry.get("trials"), entry.get("measures"))
+                happened.asked = False
+                self._add(happened, math.nan)
             except AftereffectError as error:
                 raise AftereffectError(f"history, record {i}: {error}") from None
 
     def explain(self) -> dict[str, Any]:
         """In plain data, why this allocation: phase and stage, each arm's estimate and radius, the runner-up."""
         allocation = self.ask()
-        reasons = self.policy.explain(self.state, self.setting, self.rounds + 1, allocation)
+        if self._answered is None:  # the advice came with the agent from a file
+            self._answered = self._course.answering()
+        reasons = self.policy.explain(self._answered, self.setting, self.rounds + 1, allocation)
         names = self.names or tuple(f"arm {k}" for k in range(self.setting.arms))
         _name_arms(reasons, names)
         return {
@@ -159,7 +254,9 @@ class Agent:
 
     def __repr__(self) -> str:
         state = "asked, waits for tell" if self._pending is not None else "waits for ask"
-        return f"Agent({self.policy.key}, {self.setting.arms} arms, {self.rounds:,} rounds told, {state})"
+        waiting = len(self.open_rounds)
+        told = f"{self.rounds - waiting:,} rounds told" + (f", {waiting:,} open" if waiting else "")
+        return f"Agent({self.policy.key}, {self.setting.arms} arms, {told}, {state})"
 
 
 def _record(record: Any) -> Mapping[str, Any]:
@@ -204,6 +301,7 @@ def start_agent(
     start: Any = None,
     step: float | None = None,
     caution: float | None = None,
+    keep: int = KEEP,
 ) -> Agent:
     """A fresh agent, with past records taken in; the horizon counts rounds from now on."""
     require_whole("seed", seed, 0)
@@ -227,7 +325,7 @@ def start_agent(
         step=step,
         caution=caution,
     )
-    agent = Agent(policy, setting, names)
+    agent = Agent(policy, setting, names, keep)
     agent._absorb(past)
     return agent
 

@@ -129,6 +129,23 @@ class Policy:
         `fresh` is a state before any round. Numbers that are none, and what a start alone decides, are looked at elsewhere.
         """
 
+    def drawn(self, state: Any) -> Any:
+        """What the advice just asked for was drawn with, for rules that need it when told; None for all others."""
+        return None
+
+    def recall(self, state: Any, drawn: Any) -> None:
+        """Let a state that was asked again be told of a round that was advised with this draw."""
+
+    def learns_in_parts(self) -> bool:
+        """Does it learn from single arms' rewards? Where it needs the round's total, rounds told in part wait."""
+        return True
+
+    def resized(self, state: Any, before: Setting, after: Setting, shares: Floats | None) -> Any:
+        """The state with other limits, or with more arms at the end; `shares` is the split to go on from, if one is given."""
+        raise AftereffectError(
+            f"{self.name} cannot change arms or limits under way; start a new agent with the past rounds as history="
+        )
+
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters and their values."""
@@ -156,12 +173,14 @@ class Policy:
         start: Sequence[float] | Mapping[str, float] | str | None = None,
         step: float | None = None,
         caution: float | None = None,
+        keep: int = 1_000,
     ) -> Agent:
         """An agent: this policy under way, to be asked and told.
 
         `observed` says whose fairness measures it will be told: every arm's, or only those of activated arms. `start` is the
         split held until today (shares, by name too, or "even"), `step` the largest change of any share from one round to the
-        next, `caution` how sure to be before leaving what is known to be good, for policies that know it.
+        next, `caution` how sure to be before leaving what is known to be good, for policies that know it. The latest `keep`
+        rounds can be corrected.
         """
         from aftereffect.policies.agent import start_agent
 
@@ -179,6 +198,7 @@ class Policy:
             start=start,
             step=step,
             caution=caution,
+            keep=keep,
         )
 
 

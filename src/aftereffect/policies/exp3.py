@@ -209,6 +209,16 @@ class _Exp3(Policy):
         require_sense("tree", bool(sums), tree)
         require_sense("constants", 0 < state.constants[CHANCE] <= 1 + 1e-9, state.constants)
 
+    def drawn(self, state: Exp3State) -> tuple[int, float]:
+        return int(state.codes[DRAWN]), float(state.constants[CHANCE])
+
+    def recall(self, state: Exp3State, drawn: tuple[int, float]) -> None:
+        """The chance that an option was really drawn with is the one to divide by."""
+        state.codes[DRAWN], state.constants[CHANCE] = drawn
+
+    def learns_in_parts(self) -> bool:
+        return False
+
     def explain(self, state: Exp3State, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         return explain_exp3(state, allocation)
 

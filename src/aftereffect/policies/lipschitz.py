@@ -126,6 +126,9 @@ class _Naive(Policy):
             self, setting, self.levels, True, lambda horizon: naive_levels(horizon, setting.arms, self.resolution)
         )
 
+    def learns_in_parts(self) -> bool:
+        return False
+
     def check_state(self, state: Any, fresh: Any) -> None:
         known = state.codes[FEEDBACK] == fresh.codes[FEEDBACK]
         require_sense("codes", bool(known and 0 <= state.codes[CHOSEN] < len(state.options)), state.codes)

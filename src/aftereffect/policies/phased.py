@@ -179,6 +179,15 @@ class Phased(Policy):
         check_phases(state, fresh)
         self.inner.check_state(state.inner, fresh.inner)
 
+    def drawn(self, state: PhasedState) -> Any:
+        return self.inner.drawn(state.inner)
+
+    def recall(self, state: PhasedState, drawn: Any) -> None:
+        self.inner.recall(state.inner, drawn)
+
+    def learns_in_parts(self) -> bool:
+        return self.inner.learns_in_parts()
+
     def state(self, setting: Setting) -> PhasedState:
         cut, inner, inner_setting = self.plan(setting)
         clock = np.array([cut.approach, cut.length, setting.horizon or 0, 0, 0, 0, 0, 0])

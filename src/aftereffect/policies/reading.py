@@ -13,6 +13,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from aftereffect.errors import WrongTell, require_one_of, shown
 from aftereffect.model.curves import Floats
@@ -34,6 +35,20 @@ def by_arm(what: str, values: Any, arms: int, names: Sequence[str] | None, missi
     if library in ("pandas", "polars"):
         return _from_table(what, values, library, arms, names, missing)
     return _in_order(what, values, arms)
+
+
+def arms_named(values: Any, arms: int, names: Sequence[str] | None) -> npt.NDArray[np.bool_]:
+    """Which arms do such numbers speak of? A list of all; a mapping, a Series or a frame of those that it names."""
+    named: Any = None
+    if isinstance(values, Mapping):
+        named = values.keys()
+    elif type(values).__module__.partition(".")[0] in ("pandas", "polars"):
+        named = values.columns if type(values).__name__ == "DataFrame" else getattr(values, "index", None)
+    found = np.ones(arms, dtype=np.bool_)
+    if named is not None:
+        for k in range(arms):
+            found[k] = (k if names is None else names[k]) in named
+    return found
 
 
 def _in_order(what: str, values: Any, arms: int) -> Floats:
@@ -76,17 +91,27 @@ def _number(what: str, arm: Any, value: Any) -> float:
 def _by_name(
     what: str, pairs: Iterable[tuple[Any, Any]], arms: int, names: Sequence[str] | None, missing: float
 ) -> Floats:
-    if names is None:
-        raise WrongTell(f"this agent's arms have no names; give a list of {arms} numbers")
     result = np.full(arms, missing)
     told: set[Any] = set()
     for name, value in pairs:
-        require_one_of("arm", name, names)
-        if name in told:
+        place = _place(name, arms, names)
+        if place in told:
             raise WrongTell(f"{what} names arm {name!r} twice")
-        told.add(name)
-        result[names.index(name)] = _number(what, name, value)
+        told.add(place)
+        result[place] = _number(what, name, value)
     return result
+
+
+def _place(name: Any, arms: int, names: Sequence[str] | None) -> int:
+    """Of an arm among all: by its name, or by its number where arms have no names."""
+    if names is None:
+        if isinstance(name, int) and not isinstance(name, bool) and 0 <= name < arms:
+            return name
+        raise WrongTell(
+            f"this agent's arms have no names, got {shown(name)}; give a list of {arms} numbers, or name arms 0 to {arms - 1}"
+        )
+    require_one_of("arm", name, names)
+    return names.index(name)
 
 
 def _from_table(what: str, values: Any, library: str, arms: int, names: Sequence[str] | None, missing: float) -> Floats:

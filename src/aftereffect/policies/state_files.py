@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -36,6 +37,16 @@ def arrays_of(state: Any) -> dict[str, Array]:
         for name, part in parts_of(owner).items()
         if isinstance(part, np.ndarray) and name not in filing_of(owner).scratch
     }
+
+
+def copy_state(state: Any) -> Any:
+    """A state that goes its own way; scratch, which holds nothing between calls, is shared."""
+    if isinstance(state, PlainState):
+        return PlainState(state.policy, copy.deepcopy(state.arrays))
+    if isinstance(state, np.ndarray):
+        return state.copy()
+    scratch = filing_of(state).scratch
+    return type(state)(*(part if name in scratch else copy_state(part) for name, part in state._asdict().items()))
 
 
 def write_state(state: Any) -> tuple[dict[str, int], Saved]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from os import PathLike
 from pathlib import Path
@@ -12,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from aftereffect._files import read_regular, remove_leftovers, write_file
-from aftereffect.errors import AftereffectError, CorruptFile, require, require_whole, shown
-from aftereffect.model.limits import Limits, as_split
+from aftereffect._random import generator
+from aftereffect.errors import AftereffectError, CorruptFile, require, shown
+from aftereffect.model.limits import as_split
 from aftereffect.policies.agent import Agent
-from aftereffect.policies.base import MOST_ROUNDS, Policy, Setting, policy
-from aftereffect.policies.rules import is_foreign, is_plain
-from aftereffect.policies.sense import check_arrays, check_shares
-from aftereffect.policies.state_files import arrays_of, read_numbers, read_state, write_numbers, write_state
+from aftereffect.policies.base import Policy, Setting, policy
+from aftereffect.policies.course_files import read_course, read_limits, write_course, write_limits
+from aftereffect.policies.sense import check_shares
+from aftereffect.policies.state_files import read_numbers, write_numbers
 
 FORMAT = "aftereffect-agent"
 SCHEMA = 6  # 1 had no fairness in the state of Algorithms 1 and 3, 2 no forgetting in that of curve-thompson
@@ -40,25 +42,23 @@ def save_agent(agent: Agent, path: str | PathLike[str]) -> None:
 
 def agent_text(agent: Agent) -> str:
     """An agent as the text of its file."""
-    setting = agent.setting
-    versions, state = write_state(agent.state)
+    course, setting = agent._course, agent.setting
     content = {
         "policy": _write_policy(agent.policy),
-        "arms": setting.arms,
         "horizon": setting.horizon,
         "feedback": setting.feedback,
         "observed": setting.observed,
-        "floors": setting.limits.floors.tolist(),
-        "caps": setting.limits.caps.tolist(),
+        **write_limits(course.base.setting),
         "start": None if setting.start is None else setting.start.tolist(),
         "step": setting.step,
         "caution": setting.caution,
+        "rng": setting.rng.tolist(),
         "deployed": write_numbers(agent._previous),
         "names": agent.names,
-        "rounds": agent.rounds,
         "asked": None if agent._pending is None else agent._pending.tolist(),
-        "versions": versions,
-        "state": state,
+        "asked_at": None if math.isnan(agent._asked_at) else agent._asked_at,
+        "drawn": None if agent._pending is None else agent._drawn,
+        **write_course(course),
     }
     body = json.dumps(content, allow_nan=False)
     document = {"format": FORMAT, "schema": SCHEMA, "sha256": _checksum(body), "agent": content}
@@ -116,33 +116,30 @@ def read_agent(text: str, name: str) -> Agent:
 
 
 def _restore(content: dict[str, Any]) -> Agent:
-    limits = Limits.of(content["arms"], content["floors"], content["caps"])
+    limits = read_limits(content)
     start = content.get("start")
     setting = Setting(
         content["arms"],
         content["horizon"],
         content["feedback"],
         limits,
+        rng=read_numbers("rng", content["rng"], generator(0)) if "rng" in content else generator(0),
         observed=content.get("observed", "all"),
         start=None if start is None else as_split("start", start, limits),
         step=content.get("step"),
         caution=content.get("caution"),
     )
-    agent = Agent(_read_policy(content["policy"]), setting, content["names"])
-    arrays = arrays_of(agent.state)
-    values = read_state(agent.state, content.get("versions", {}), content["state"], agent.policy.name)
-    if not is_plain(agent.state) and not is_foreign(agent.state):  # what others' states may hold is theirs to know
-        check_arrays(values, arrays)
-    fresh = agent.policy.state(setting)
-    for name, array in arrays.items():  # only now: arrays that are settled at the start may be shared between agents
-        array[...] = values[name]
-    agent.policy.check_state(agent.state, fresh)
-    agent.rounds = require_whole("rounds", content["rounds"], 0, MOST_ROUNDS)
+    chosen = _read_policy(content["policy"])
+    course = read_course(content, chosen, setting)
+    agent = Agent.of(course, content["names"])
     if "deployed" in content:
         agent._previous[:] = read_numbers("deployed", content["deployed"], agent._previous)
+    if content.get("asked_at") is not None:
+        agent._asked_at = float(content["asked_at"])
     if content["asked"] is not None:
-        agent._pending = read_numbers("asked", content["asked"], np.zeros(setting.arms))
+        agent._pending = read_numbers("asked", content["asked"], np.zeros(agent.setting.arms))
         check_shares("asked", agent._pending)
+        agent._drawn = None if content.get("drawn") is None else tuple(content["drawn"])
     return agent
 
 

@@ -1,0 +1,224 @@
+"""A policy's state as the fold of its rounds: of those told, up to the first that is still open; beyond it on a copy.
+
+What an agent's state is depends on its rounds alone, not on when they were told: rewards may come late, in parts, in any
+order, and be corrected, and the state is the one that an agent has that was told at once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aftereffect.errors import WrongTell
+from aftereffect.model.curves import Floats
+from aftereffect.policies.base import Policy, Setting
+from aftereffect.policies.rules import Rule, bind
+from aftereffect.policies.state_files import copy_state
+
+KEEP = 1_000  # rounds that can be corrected
+
+
+class Round:
+    """One round as it happened: what was advised, deployed and told, and when (seconds since 1970)."""
+
+    advised: Floats | None = None  # None: nobody asked
+    deployed: Floats
+    seen: Floats  # observations of each arm; 0: not seen, NaN: not told yet
+    reward: Floats
+    measure: Floats | None = None  # NaN: not seen or not told yet
+    asked = True  # does the policy's rule ask before it is told? Not in records of the past
+    known = False  # is anything told of the rewards?
+    closed = False  # is nothing more to come?
+    drawn: Any = None  # what the policy drew the advice with, where its rule needs that again
+    asked_at = math.nan
+    deployed_at = math.nan
+    told_at = math.nan
+    reason = ""
+
+
+@dataclass
+class Stand:
+    """How far a fold has come: the state after so many rounds and changes of the setting."""
+
+    state: Any  # None: as the policy starts
+    setting: Setting
+    round: int = 0
+    changes: int = 0
+    asked: bool = False  # has the state been asked for the next round?
+
+
+@dataclass(frozen=True)
+class Change:
+    """Arms or limits that changed after a round; `asked`: the next one had been asked for by then."""
+
+    after: int
+    asked: bool
+    setting: Setting
+    shares: Floats | None  # the split to go on from
+
+
+class Course:
+    """The rounds of one policy under way, and its state."""
+
+    def __init__(self, policy: Policy, setting: Setting, keep: int = KEEP) -> None:
+        self.policy = policy
+        self.keep = keep
+        self.rounds = 0  # that have happened
+        self.first = 0  # of those, no longer in the log
+        self.log: list[Round] = []
+        self.changes: list[Change] = []
+        self.base = Stand(None, setting)
+        self.settled = Stand(policy.state(setting), setting)
+        self.rule: Rule = bind(self.settled.state)
+        self._in_parts = setting.feedback == "split" and policy.learns_in_parts()
+        self._middle: Stand | None = None  # between the base and now: corrections start from the nearer one
+        self._ahead: Stand | None = None
+        self._stop = keep  # settled rounds from which on to take a new one
+
+    def begin_at(self, rounds: int) -> None:
+        """The state is that after so many rounds, none of which can be corrected."""
+        self.rounds = self.first = self.settled.round = rounds
+        self.base = Stand(copy_state(self.settled.state), self.settled.setting, rounds, self.settled.changes)
+        self._stop = rounds + self.keep
+
+    @property
+    def setting(self) -> Setting:
+        """What holds now."""
+        return self.changes[-1].setting if self.changes else self.base.setting
+
+    def ask(self, allocation: Floats) -> Any:
+        """Fill the next round's allocation; gives the state that it came from."""
+        stand = self.settled if self.settled.round == self.rounds else self._look_ahead()
+        self.rule.ask(stand.state, self.rounds + 1, allocation)
+        stand.asked = True
+        return stand.state
+
+    def answering(self) -> Any:
+        """The state that the next round's advice comes from, asked."""
+        stand = self.settled if self.settled.round == self.rounds else self._look_ahead()
+        if not stand.asked:
+            self.rule.ask(stand.state, self.rounds + 1, np.zeros(stand.setting.arms))
+            stand.asked = True
+        return stand.state
+
+    def add(self, happened: Round) -> None:
+        """The next round has happened."""
+        stand = self.settled
+        if happened.closed and stand.round == self.rounds:
+            self._fold(stand, happened)
+        self.log.append(happened)
+        self.rounds += 1
+        if stand.round >= self._stop:
+            self._remember()
+
+    def at(self, number: int) -> Round:
+        """A round by its number, from 1."""
+        if number <= self.first:
+            raise WrongTell(
+                f"round {number} is no longer kept (the latest {self.keep:,} are); to correct it, start again from your records: "
+                "policy.start(..., history=)"
+            )
+        return self.log[number - self.first - 1]
+
+    @property
+    def open_rounds(self) -> list[int]:
+        """Rounds of which something is still to be told."""
+        first = self.settled.round
+        return [first + 1 + i for i, r in enumerate(self.log[first - self.first :]) if not r.closed]
+
+    def told(self, number: int) -> None:
+        """What is known of a round has changed: fold anew what it bears on."""
+        self._ahead = None
+        if number <= self.settled.round:
+            self._go_back(number)
+        self.settle()
+
+    def settle(self) -> None:
+        """Take in all rounds up to the first that is open."""
+        stand = self.settled
+        while stand.round < self.rounds:
+            happened = self.log[stand.round - self.first]
+            if not happened.closed:
+                break
+            self._fold(stand, happened)
+            if stand.round >= self._stop:
+                self._remember()
+        if stand.round == self.rounds:
+            self._change(stand)
+
+    def change(self, setting: Setting, shares: Floats | None, asked: bool) -> None:
+        """From the next round on another setting holds; refused by policies that cannot go on with it."""
+        now = (self.settled if self.settled.round == self.rounds else self._look_ahead()).state
+        before = self.setting
+        self.policy.resized(copy_state(now), before, setting, shares)  # refused before anything is changed
+        self.changes.append(Change(self.rounds, asked, setting, shares))
+        self._ahead = None
+        self.settle()
+
+    def _look_ahead(self) -> Stand:
+        """The state with the rounds beyond the first open one taken in as far as they are known."""
+        if self._ahead is None:
+            settled = self.settled
+            self._ahead = Stand(
+                copy_state(settled.state), settled.setting, settled.round, settled.changes, settled.asked
+            )
+        stand = self._ahead
+        while stand.round < self.rounds:
+            self._fold(stand, self.log[stand.round - self.first])
+        self._change(stand)
+        return stand
+
+    def _fold(self, stand: Stand, happened: Round) -> None:
+        """Take one more round into a state."""
+        if stand.changes < len(self.changes):
+            self._change(stand)
+        state, rule, t, deployed = stand.state, self.rule, stand.round + 1, happened.deployed
+        if happened.asked and not stand.asked:
+            rule.ask(state, t, np.zeros(stand.setting.arms))
+        if happened.drawn is not None:
+            self.policy.recall(state, happened.drawn)
+        if happened.closed:
+            if happened.known:
+                rule.tell(state, t, deployed, happened.seen, happened.reward)
+            else:
+                rule.skip(state, t, deployed)
+        elif happened.known and self._in_parts:  # elsewhere a part would count as "the others were not activated"
+            rule.tell(state, t, deployed, np.nan_to_num(happened.seen), happened.reward)
+        else:
+            rule.skip(state, t, deployed)
+        if happened.measure is not None:
+            rule.note(state, t, deployed, happened.measure)
+        stand.round = t
+        stand.asked = False
+
+    def _change(self, stand: Stand) -> None:
+        """Take in the changes of the setting that fall between the stand's last round and its next."""
+        while stand.changes < len(self.changes) and self.changes[stand.changes].after == stand.round:
+            change = self.changes[stand.changes]
+            if change.asked and not stand.asked:
+                self.rule.ask(stand.state, stand.round + 1, np.zeros(stand.setting.arms))
+            stand.state = self.policy.resized(stand.state, stand.setting, change.setting, change.shares)
+            stand.setting, stand.asked = change.setting, False
+            stand.changes += 1
+
+    def _remember(self) -> None:
+        """Keep the state as it is, to start corrections from; forget rounds that are older than need be."""
+        now = self.settled
+        if self._middle is not None:
+            self.base = self._middle
+            del self.log[: self.base.round - self.first]
+            self.first = self.base.round
+        self._middle = Stand(copy_state(now.state), now.setting, now.round, now.changes)
+        self._stop = now.round + self.keep
+
+    def _go_back(self, number: int) -> None:
+        """To a state from before a round."""
+        if self._middle is not None and self._middle.round >= number:
+            self._middle = None
+            self._stop = self.base.round + self.keep
+        known = self._middle or self.base
+        state = self.policy.state(known.setting) if known.state is None else copy_state(known.state)
+        self.settled = Stand(state, known.setting, known.round, known.changes)
