@@ -251,6 +251,36 @@ def frontier(
     show_frontier(problem, out, levels, json)
 
 
+@app.command()
+def learn(
+    records: Annotated[str, typer.Argument(metavar="RECORDS", help="Past rounds, as CSV or Parquet.")],
+    memory: Annotated[
+        str | None, typer.Option(metavar="M", help="How strongly the past weighs, where it is known.")
+    ] = None,
+    memory_bound: Annotated[
+        str | None, typer.Option(metavar="M", help="Instead: it is at most this, and estimated (default 0.95).")
+    ] = None,
+    floor: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=x", help="The least share of an arm; may be repeated.")
+    ] = None,
+    cap: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=x", help="The largest share of an arm; may be repeated.")
+    ] = None,
+    reward_range: Annotated[
+        str | None, typer.Option(metavar="LOW,HIGH", help="Between which values rewards lie, if not 0 and 1.")
+    ] = None,
+    wide: Annotated[
+        str | None, typer.Option(metavar="PATTERN", help="For one row a round: {what}_{arm} reads share_north.")
+    ] = None,
+    out: Annotated[str | None, typer.Option(metavar="DIR", help="Also write a page and figures there.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Learn from past rounds: curves, the memory, the split we would take, what it should bring and how sure that is."""
+    from aftereffect.cli.learn import learn_from
+
+    learn_from(records, memory, memory_bound, floor or [], cap or [], reward_range, wide, out, json)
+
+
 def _threads(text: str | None) -> int | None:
     from aftereffect.cli.request import read_number
 

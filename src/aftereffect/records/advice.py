@@ -25,7 +25,7 @@ from aftereffect.policies.curve_thompson import levels_near
 if TYPE_CHECKING:
     from aftereffect.records.fit import Fit
 
-CAUTION = 1.0  # deviations of the gain that count against a split, if nobody says
+CAUTION = 0.75  # deviations of the gain that count against a split, if nobody says
 SPREADS = 30  # values of s tried
 PATH = 26  # rounds of the way to a split that are shown at most
 ARRIVED = 0.005  # impacts this near to their shares have arrived

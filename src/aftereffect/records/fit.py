@@ -21,9 +21,13 @@ from aftereffect.policies.base import Grid, Setting
 from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson, levels_near
 from aftereffect.policies.curves.decision import CurvesState
 from aftereffect.policies.curves.estimates import Component, components, fold, mixture, observations
+from aftereffect.policies.curves.fit import COUNT, PRECISION, PULLED
 from aftereffect.policies.curves.tracks import estimated_memory
 from aftereffect.records.advice import CAUTION, Advice, advise, judge
+from aftereffect.records.checking import Check, check_fit
+from aftereffect.records.experiment import ROUNDS, SIZE, Experiment, best_experiment
 from aftereffect.records.reading import read_records
+from aftereffect.records.summary import summary
 from aftereffect.records.table import Records
 
 BAND = 1.96  # deviations on either side: 95 percent
@@ -70,10 +74,10 @@ class Fit:
     ) -> None:
         self.records, self.limits, self._start = records, limits, start
         self.policy = CurveThompson(memory=memory, memory_bound=memory_bound)
-        self._setting = Setting(records.arms, feedback="split", rng=generator(0), start=start)
-        self._grid = self.policy.grid(self._setting)
+        self.setting = Setting(records.arms, feedback="split", rng=generator(0), start=start)
+        self._grid = self.policy.grid(self.setting)
         seen, rewards = records.trials, np.nan_to_num(records.rewards)
-        self.state: CurvesState = fold(self.policy.state(self._setting), records.shares, seen, rewards)
+        self.state: CurvesState = fold(self.policy.state(self.setting), records.shares, seen, rewards)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -114,6 +118,12 @@ class Fit:
         mean = self.records.shares[-RECENT:].mean(axis=0)
         return np.asarray(mean / mean.sum())
 
+    @cached_property
+    def units(self) -> float:
+        """How much is seen in a round, in the mean of the rounds in which anything was."""
+        totals = self.records.trials.sum(axis=1)
+        return float(totals[totals > 0].mean())
+
     @property
     def steps(self) -> int:
         """How fine shares are."""
@@ -148,18 +158,58 @@ class Fit:
             }
         )
 
-    def best(self, floors: Any = None, caps: Any = None, caution: float = CAUTION) -> Advice:
+    def seen(self, name: str) -> tuple[Floats, Floats, Floats]:
+        """At which impacts an arm was seen, its mean reward there in the records' unit, and how often; likeliest memory."""
+        booked, k = self.state.banks[self.state.now["track"][0]], self.records.arm(name)
+        nodes = np.flatnonzero(booked[COUNT, k] > 0)
+        means = booked[PULLED, k, nodes] / booked[PRECISION, k, nodes]
+        return nodes / self.steps, self.records.as_told(means), booked[COUNT, k, nodes]
+
+    def impacts(self) -> Floats:
+        """(rounds, arms): the impact that the past had made by each round, by the memory's estimate."""
+        memory, impact, found = self.memory.estimate, self._start, []
+        for shares in self.records.shares:
+            impact = memory * impact + (1 - memory) * shares
+            found.append(impact)
+        return np.array(found)
+
+    def best(
+        self, floors: Any = None, caps: Any = None, caution: float = CAUTION, *, seen_only: bool = False
+    ) -> Advice:
         """The split we would take: the most that is expected, less `caution` deviations of its gain over today's.
 
         `floors` and `caps` are one number for all or by name; without them, those that the fit was given. `caution=0`
-        believes the estimates; from 2 on it moves where it is nearly sure.
+        believes the estimates; from 2 on it moves where it is nearly sure. `seen_only` keeps every share where its arm was seen.
         """
         limits = self.limits if floors is None and caps is None else self.records.limits(floors, caps)
-        return advise(self, limits, caution)
+        return advise(self, self._within_seen(limits) if seen_only else limits, caution)
+
+    def _within_seen(self, limits: Limits) -> Limits:
+        """Limits made tighter: no share where its arm was never seen, unless the limits leave nothing else."""
+        low, high = (np.nan_to_num(side, nan=default) for side, default in zip(self.visited, (0.0, 1.0), strict=True))
+        floors = np.clip(np.minimum(low, self.home / self.steps), limits.floors, limits.caps)
+        caps = np.clip(np.maximum(high, self.home / self.steps), floors, limits.caps)
+        return Limits.of(self.records.arms, floors.tolist(), caps.tolist())
 
     def what_if(self, allocation: Any) -> Advice:
         """The same for any split: shares by name, or in the arms' order."""
         return judge(self, self.records.split("allocation", allocation))
+
+    def next(self, experiment: bool = True) -> Experiment | Advice:
+        """The small change of today's split that would teach most, and what it costs; else the recommendation."""
+        return self.experiment() if experiment else self.best()
+
+    def experiment(self, size: float = SIZE, rounds: int = ROUNDS) -> Experiment:
+        """The change of `size` from one arm to another that would teach most if it is held for some rounds."""
+        return best_experiment(self, size, rounds)
+
+    def check(self) -> Check:
+        """Is the model any good here? Rounds foretold from those before them against what came, in plain words."""
+        return check_fit(self)
+
+    def summary(self) -> dict[str, Any]:
+        """All of it as plain data, with sentences: what `aftereffect learn --json` prints."""
+        return summary(self)
 
     def __repr__(self) -> str:
         return f"Fit({self.records.rounds:,} rounds, arms {', '.join(self.names)}, memory {self.memory})"

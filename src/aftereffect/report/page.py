@@ -46,13 +46,13 @@ def write_page(
         "experiments": described,
         "verdicts": [dict(v) for v in verdicts],
     }
-    style, script = _asset("page.css"), "\n".join(_asset(name) for name in ("chart.js", "page.js"))
-    text = _template().render(
+    style, script = asset("page.css"), "\n".join(asset(name) for name in ("chart.js", "page.js"))
+    text = template("template.html").render(
         title=_title(described) if described else "Aftereffect: what fairness costs",
         style=Markup(style),
-        style_hash=_hash(style),
+        style_hash=content_hash(style),
         script=Markup(script),
-        script_hash=_hash(script),
+        script_hash=content_hash(script),
         data=Markup(embedded_json(data)),
         experiments=described,
         rounds=_rounds(described),
@@ -63,17 +63,19 @@ def write_page(
     return write_output(path, text.encode())
 
 
-def _hash(text: str) -> str:
+def content_hash(text: str) -> str:
     """A text as a content security policy names it."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file that pages are made of."""
     return (files("aftereffect.report") / "page" / name).read_text("utf-8")
 
 
 @cache
-def _template() -> Any:
+def template(name: str) -> Any:
+    """A page's template; it escapes whatever it is given."""
     environment = Environment(
         loader=PackageLoader("aftereffect.report", "page"),
         autoescape=True,
@@ -98,7 +100,7 @@ def _template() -> Any:
         parity_rows=lambda experiment: list(_parity_rows(experiment)),
         as_toml=as_toml,
     )
-    return environment.get_template("template.html")
+    return environment.get_template(name)
 
 
 def _anchors(experiments: Sequence[Results]) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 from aftereffect.errors import AftereffectError, require_one_of, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.world import Ints
+from aftereffect.records.fit import Fit
 from aftereffect.report.style import Look, looks, plain
 from aftereffect.simulation.result import Comparison, Result, mean_interval
 
@@ -32,7 +33,7 @@ class Line(NamedTuple):
 
 
 def plot(
-    result: Result | Comparison,
+    result: Result | Comparison | Fit,
     *,
     band: str = "sd",
     log: bool = False,
@@ -41,14 +42,19 @@ def plot(
 ) -> Figure:
     """Mean regret over rounds, a line per policy with a band of two standard deviations, as in the paper.
 
-    `band="ci"` draws the confidence interval of the mean instead, `"none"` no band; `log` takes logarithmic axes.
+    `band="ci"` draws the confidence interval of the mean instead, `"none"` no band; `log` takes logarithmic axes. Of a fit: every
+    arm's curve with its band, what was seen, today's and the advised share.
     """
     import matplotlib.pyplot as plt
     from matplotlib.figure import Figure
 
+    if isinstance(result, Fit):
+        from aftereffect.report.fit_figure import draw_fit
+
+        return draw_fit(result)
     require_one_of("band", band, BANDS)
     if not isinstance(result, (Result, Comparison)):
-        raise AftereffectError(f"plot takes a Result or a Comparison, got {shown(result)}")
+        raise AftereffectError(f"plot takes a Result, a Comparison or a Fit, got {shown(result)}")
     results = [result] if isinstance(result, Result) else list(result.values())
     if ax is None:
         figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")

@@ -79,7 +79,7 @@ def _copied(state: CurvesState) -> CurvesState:
     return state._replace(**{name: part.copy() for name, part in state._asdict().items()})
 
 
-def component_weights(state: CurvesState) -> Floats:
+def component_weights(state: CurvesState, least: float = KEPT) -> Floats:
     """(tracks, fields): how far each is believed; one track only where the memory was given."""
     evidence = TEMPERED * state.evidence  # as where the memory is estimated
     if state.now["learns_memory"][0] == 0:
@@ -87,13 +87,16 @@ def component_weights(state: CurvesState) -> Floats:
         given[state.now["track"][0]] = evidence[state.now["track"][0]]
         evidence = given
     weights = np.exp(evidence - evidence.max())
-    weights[weights < KEPT] = 0.0
+    weights[weights < least] = 0.0
     return np.asarray(weights / weights.sum())
 
 
-def components(state: CurvesState, reference: Ints) -> Iterator[Component]:
-    """All tracks and fields that the evidence leaves in, the heaviest first; covariances are with the reference levels."""
-    weights = component_weights(state)
+def components(state: CurvesState, reference: Ints, least: float = KEPT) -> Iterator[Component]:
+    """All tracks and fields that the evidence leaves in, the heaviest first; covariances are with the reference levels.
+
+    Those of less weight than `least` of the heaviest's are left out.
+    """
+    weights = component_weights(state, least)
     arms, nodes = state.value.shape
     for place in np.argsort(-weights, axis=None, kind="stable"):
         track, field = np.unravel_index(place, weights.shape)

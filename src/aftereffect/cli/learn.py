@@ -1,0 +1,116 @@
+"""`learn`: from a table of past rounds to a split, on the terminal, as JSON, and as a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from aftereffect.cli.console import show
+from aftereffect.errors import AftereffectError
+from aftereffect.records.fit import fit
+from aftereffect.records.reading import read_records
+
+
+def learn_from(
+    source: str,
+    memory: str | None,
+    memory_bound: str | None,
+    floors: list[str],
+    caps: list[str],
+    reward_range: str | None,
+    wide: str | None,
+    out: str | None,
+    as_json: bool,
+) -> None:
+    """`aftereffect learn`."""
+    records = read_records(source, reward_range=_range(reward_range), wide=wide)
+    learned = fit(
+        records,
+        memory=_decimal("--memory", memory),
+        memory_bound=_decimal("--memory-bound", memory_bound),
+        floors=_by_name("--floor", floors),
+        caps=_by_name("--cap", caps),
+    )
+    document = learned.summary()
+    files: list[Path] = []
+    if out is not None:
+        from aftereffect.report.fit_page import write_learned
+
+        files = write_learned(Path(out), learned, document, Path(source).name)
+    if as_json:
+        print(json.dumps(document, allow_nan=False, default=_plain))
+        return
+    written = ["", *map(str, files)] if files else []
+    show(
+        Text(f"{source}\n", "bold"),
+        _table(document),
+        Text("\n".join(_lines(document) + written)),
+        as_wide_as_needed=True,
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def _decimal(option: str, text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise AftereffectError(f"{option} must be a number, got {text!r}") from None
+
+
+def _range(text: str | None) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    low, _, high = text.partition(",")
+    found = [_decimal("--reward-range LOW,HIGH", part) for part in (low, high)]
+    return tuple(value for value in found if value is not None)
+
+
+def _by_name(option: str, given: list[str]) -> dict[str, float] | None:
+    """NAME=x, as often as wanted."""
+    limits: dict[str, float] = {}
+    for text in given:
+        name, equals, value = text.rpartition("=")
+        if not equals or not name:
+            raise AftereffectError(f"{option} must be NAME=x, for example north=0.1, got {text!r}")
+        limits[name] = _decimal(option, value)  # type: ignore[assignment]
+    return limits or None
+
+
+def _table(document: dict[str, Any]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("arm")
+    for title in ("today", "suggested", "response today", "response then", "seen from", "to"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for arm in document["arms"]:
+        seen = ["-" if arm[key] is None else f"{arm[key]:.3f}" for key in ("seen_from", "seen_to")]
+        table.add_row(
+            Text(arm["arm"]),
+            f"{arm['share_now']:.3f}",
+            f"{arm['share_best']:.3f}",
+            f"{arm['response_now']:.3g} ({arm['response_now_low']:.3g} to {arm['response_now_high']:.3g})",
+            f"{arm['response_best']:.3g} ({arm['response_best_low']:.3g} to {arm['response_best_high']:.3g})",
+            *seen,
+        )
+    return table
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    words, experiment = document["words"], document["experiment"]
+    parts = [
+        ("What we know", words["known"]),
+        ("How sure we are", words["sure"]),
+        ("What we do not know", words["unknown"]),
+    ]
+    if experiment:
+        parts.append(("What would teach most", [experiment["words"]]))
+    return [line for title, lines in parts for line in ("", title, *(f"  - {text}" for text in lines))]

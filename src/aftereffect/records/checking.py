@@ -1,0 +1,216 @@
+"""Is the model any good here? Every round is foretold from the rounds before it and compared with what came.
+
+Two rivals foretell the same rounds: one without aftereffect (a memory of zero: the response is to this round's share) and one
+without curves (each arm responds with its own mean, whatever its share). Then residuals are held against what the model does
+not know: the time, the round before, the share itself, the season, and what the arms have in common.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aftereffect.model.curves import Floats
+from aftereffect.policies.curve_thompson import CurveThompson
+from aftereffect.policies.curves.decision import CurvesState, review, take_in
+from aftereffect.policies.curves.estimates import components, settle_noise
+from aftereffect.policies.curves.fit import DISPERSION, SHOCK, node_of
+from aftereffect.policies.curves.forgetting import drift_seen
+
+if TYPE_CHECKING:
+    from aftereffect.records.fit import Fit
+
+REFITS = 40  # times at most that the estimates are renewed on the way
+FIRST = 8  # rounds before the first one that is foretold
+SEASONS = (52, 12, 4)  # rounds of a season, if they go round at least twice
+SURE = 3.0  # deviations at which a residual's dependence is named: one in 400 by chance, and a handful are looked at
+
+
+@dataclass(frozen=True)
+class Check:
+    """How well the rounds were foretold; `words` say it plainly.
+
+    `inside_95` and `inside_50` are the shares of rewards that fell in such ranges, `against_no_aftereffect` and
+    `against_no_curves` the log score gained over the rivals, each with its standard error; `dependence` names what residuals
+    go with, in deviations.
+    """
+
+    foretold: int
+    inside_95: float
+    inside_50: float
+    against_no_aftereffect: tuple[float, float]
+    against_no_curves: tuple[float, float]
+    drifting: bool
+    dependence: dict[str, float]
+    words: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.words)
+
+
+def check_fit(fit: Fit) -> Check:
+    """Foretell every round from those before it."""
+    table = fit.records
+    seen = table.trials > 0
+    seen[:FIRST] = False
+    own = foretell(fit.policy, fit)
+    without = foretell(CurveThompson(memory=0.0), fit)
+    flat = foretell_levels(fit)
+    residual = np.where(seen, (table.rewards - own[0]) / np.sqrt(own[1]), np.nan)
+    count = int(seen.sum())
+    size = np.abs(residual[seen])
+    scores = [np.where(seen, _log_density(table.rewards, *model), 0.0).sum(axis=1) for model in (own, without, flat)]
+    drift = drift_seen(fit.state.scores, fit.state.powers, 0)
+    found = {
+        "inside_95": float((size < 1.96).mean()) if count else math.nan,
+        "inside_50": float((size < 0.674).mean()) if count else math.nan,
+        "against_no_aftereffect": _total(scores[0] - scores[1]),
+        "against_no_curves": _total(scores[0] - scores[2]),
+        "drifting": bool(drift["drifting"]),
+        "dependence": dependence(residual, table.shares),
+    }
+    return Check(count, **found, words=tuple(_words(count, **found)))  # type: ignore[arg-type]
+
+
+def foretell(policy: CurveThompson, fit: Fit) -> tuple[Floats, Floats]:
+    """Mean and variance of every reward, from the rounds before it; (rounds, arms) each."""
+    table = fit.records
+    state: CurvesState = policy.state(fit.setting)
+    mean, variance = np.full(table.shares.shape, 0.5), np.ones(table.shares.shape)
+    every = max(1, (table.rounds - FIRST) // REFITS)
+    parts = []
+    for t in range(table.rounds):
+        review(state, t + 1)
+        if t >= FIRST and (t - FIRST) % every == 0:
+            before = state._replace(**{name: part.copy() for name, part in state._asdict().items()})
+            settle_noise(before, t + 1)
+            parts = list(components(before, fit.home, least=0.05))
+            spread = before.spread
+        take_in(state, table.shares[t], table.trials[t], np.nan_to_num(table.rewards[t]))
+        if t >= FIRST:
+            for k in range(table.arms):
+                nodes = [node_of(float(state.impact[part.track, k]), fit.steps) for part in parts]
+                means = np.array([part.mean[k, node] for part, node in zip(parts, nodes, strict=True)])
+                doubts = np.array([part.variance[k, node] for part, node in zip(parts, nodes, strict=True)])
+                weights = np.array([part.weight for part in parts]) / sum(part.weight for part in parts)
+                mean[t, k] = weights @ means
+                doubt = weights @ (doubts + means**2) - mean[t, k] ** 2
+                coin = max(1e-4, mean[t, k] * (1 - mean[t, k]))
+                blur = spread[DISPERSION, k] * coin / max(1.0, table.trials[t, k]) + spread[SHOCK, k]
+                variance[t, k] = max(0.0, doubt) + blur
+    return mean, variance
+
+
+def foretell_levels(fit: Fit) -> tuple[Floats, Floats]:
+    """The same from each arm's mean so far; what is left over comes as a shock of every round."""
+    table = fit.records
+    mean, variance = np.full(table.shares.shape, 0.5), np.ones(table.shares.shape)
+    for k in range(table.arms):
+        tries = hits = pull = weight = excess = 0.0
+        for t in range(table.rounds):
+            rate = (hits + 0.5) / (tries + 1.0)
+            coin, shock = max(1e-4, rate * (1 - rate)), max(0.0, excess / max(1.0, weight))
+            n = max(1.0, float(table.trials[t, k]))
+            mean[t, k] = rate
+            variance[t, k] = coin / n + shock + coin / (tries + 1.0) + shock / max(1.0, pull)
+            if table.trials[t, k] > 0:
+                if t >= FIRST // 2:
+                    excess += (table.rewards[t, k] - rate) ** 2 - coin / n
+                    weight += 1.0
+                tries, hits, pull = tries + n, hits + n * float(table.rewards[t, k]), pull + 1.0
+    return mean, variance
+
+
+def _log_density(value: Floats, mean: Floats, variance: Floats) -> Floats:
+    return np.asarray(-0.5 * (np.nan_to_num(value) - mean) ** 2 / variance - 0.5 * np.log(2 * math.pi * variance))
+
+
+def _total(gains: Floats) -> tuple[float, float]:
+    """A sum over rounds, and its standard error."""
+    used = gains[FIRST:]
+    return float(used.sum()), float(used.std(ddof=1) * math.sqrt(len(used))) if len(used) > 2 else math.inf
+
+
+def dependence(residual: Floats, shares: Floats) -> dict[str, float]:
+    """Deviations by which residuals go with something the model does not know, where that is beyond chance."""
+    rounds = np.arange(len(residual), dtype=np.float64)
+    clock = np.repeat(rounds[:, None], residual.shape[1], axis=1)
+    before = np.vstack([np.full((1, residual.shape[1]), np.nan), residual[:-1]])
+    others = (np.nansum(residual, axis=1, keepdims=True) - np.nan_to_num(residual)) / max(1, residual.shape[1] - 1)
+    looked_at = {
+        "the time (a trend)": clock,
+        "the round before (what comes in waves)": before,
+        "the share itself (not only its impact)": shares - shares.mean(axis=0),
+        "the other arms in the same round (something they have in common)": others,
+    }
+    for period in SEASONS:
+        if len(rounds) >= 2 * period:
+            angle = 2 * math.pi * clock / period
+            looked_at[f"the season (every {period} rounds)"] = _fitted(residual, np.cos(angle), np.sin(angle))
+    found = {}
+    for what, other in looked_at.items():
+        both = ~np.isnan(residual) & ~np.isnan(other)
+        if both.sum() < 20 or np.std(other[both]) == 0 or np.std(residual[both]) == 0:
+            continue
+        r = float(np.corrcoef(residual[both], other[both])[0, 1])
+        size = int(both.sum()) if not what.startswith("the other") else int(both.any(axis=1).sum())
+        strength = math.atanh(max(-0.999999, min(0.999999, r))) * math.sqrt(max(1, size - 3))
+        if abs(strength) > (SURE + 1.0 if what.startswith("the season") else SURE):  # its phase was fitted
+            found[what] = strength
+    return found
+
+
+def _fitted(residual: Floats, *waves: Floats) -> Floats:
+    used = ~np.isnan(residual)
+    basis = np.stack([wave[used] for wave in waves], axis=1)
+    weights = np.linalg.lstsq(basis, residual[used], rcond=None)[0]
+    return np.asarray(sum(weight * wave for weight, wave in zip(weights, waves, strict=True)))
+
+
+def _words(
+    count: int,
+    inside_95: float,
+    inside_50: float,
+    against_no_aftereffect: tuple[float, float],
+    against_no_curves: tuple[float, float],
+    drifting: bool,
+    dependence: dict[str, float],
+) -> Iterator[str]:
+    if count < 20:
+        yield f"only {count} rewards could be foretold from those before them: too few to check anything"
+        return
+    error = 2 * math.sqrt(0.05 * 0.95 / count)
+    verdict = (
+        "as it should be"
+        if abs(inside_95 - 0.95) <= max(0.03, error)
+        else (
+            "the ranges are too narrow: trust the bands less"
+            if inside_95 < 0.95
+            else "the ranges are wider than they need be"
+        )
+    )
+    yield (
+        f"foretold from the rounds before, {100 * inside_95:.0f} of 100 rewards fell in their 95 percent range and "
+        f"{100 * inside_50:.0f} in their 50 percent range: {verdict}"
+    )
+    yield _against("a model without aftereffect (only this round's share counts)", *against_no_aftereffect)
+    yield _against("a model without curves (each arm has one rate, whatever its share)", *against_no_curves)
+    yield "responses drift: what was learned long ago no longer holds" if drifting else "no sign that responses drift"
+    if dependence:
+        for what in dependence:
+            yield f"what is left over goes with {what}: something is at work that the model does not know"
+    else:
+        yield "what is left over looks like chance"
+
+
+def _against(rival: str, gain: float, error: float) -> str:
+    told = f"(log score {gain:+.1f}, standard error {error:.1f})"
+    if gain > 2 * error:
+        return f"it foretells better than {rival} {told}"
+    if gain < -2 * error:
+        return f"it foretells worse than {rival} {told}: the records speak for the simpler one"
+    return f"it foretells about as well as {rival} {told}: the records cannot tell the two apart"

@@ -1,0 +1,167 @@
+"""Everything a fit says, as plain data: what the terminal's table, the page and `--json` show."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aftereffect.errors import AftereffectError
+from aftereffect.records.advice import Advice
+from aftereffect.records.checking import Check
+
+if TYPE_CHECKING:
+    from aftereffect.records.fit import Fit
+
+LIKELY = 0.9  # chance of a gain from which on it counts as likely
+
+
+def summary(fit: Fit) -> dict[str, Any]:
+    """What is known, what is suggested, what that should bring, how sure it is, what is not known."""
+    best, check = fit.best(), fit.check()
+    table = fit.records
+    return {
+        "records": {
+            "rounds": table.rounds,
+            "from": table.labels[0],
+            "to": table.labels[-1],
+            "arms": list(table.names),
+            "observations": float(table.trials.sum()),
+            "reward_range": list(table.reward_range),
+            "notes": list(table.notes),
+        },
+        "memory": {**dataclasses.asdict(fit.memory), "half_life": fit.memory.half_life, "words": memory_words(fit)},
+        "now": dataclasses.asdict(fit.now),
+        "best": described(best),
+        "careful": described(fit.best(seen_only=True)) if best.unseen else None,
+        "arms": [_arm(fit, best, k) for k in range(table.arms)],
+        "experiment": _experiment(fit),
+        "check": dataclasses.asdict(check) | {"words": list(check.words)},
+        "words": {
+            "known": list(known(fit)),
+            "suggested": list(suggested(fit, best)),
+            "sure": list(how_sure(best, check)),
+            "unknown": list(unknown(fit, best, check)),
+        },
+    }
+
+
+def described(advice: Advice) -> dict[str, Any]:
+    """Advice as plain data."""
+    plain = {f.name: getattr(advice, f.name) for f in dataclasses.fields(advice) if f.name != "path"}
+    return plain | {"unseen": list(advice.unseen), "path": advice.path.to_dicts()}
+
+
+def _arm(fit: Fit, best: Advice, k: int) -> dict[str, Any]:
+    name = fit.names[k]
+    curve, (low, high) = fit.curve(name), fit.visited
+    now, then = int(fit.home[k]), round(best.allocation[name] * fit.steps)
+    return {
+        "arm": name,
+        "share_now": fit.now.allocation[name],
+        "share_best": best.allocation[name],
+        "response_now": curve["estimate"][now],
+        "response_now_low": curve["low"][now],
+        "response_now_high": curve["high"][now],
+        "response_best": curve["estimate"][then],
+        "response_best_low": curve["low"][then],
+        "response_best_high": curve["high"][then],
+        "seen_from": None if np.isnan(low[k]) else float(low[k]),
+        "seen_to": None if np.isnan(high[k]) else float(high[k]),
+        "observations": float(fit.records.trials[:, k].sum()),
+        "reason": best.reasons[name],
+    }
+
+
+def _experiment(fit: Fit) -> dict[str, Any] | None:
+    try:
+        found = fit.experiment()
+    except AftereffectError:  # floors and caps leave no room for a small change
+        return None
+    return {f.name: getattr(found, f.name) for f in dataclasses.fields(found) if f.name != "others"}
+
+
+def memory_words(fit: Fit) -> str:
+    """How strongly the past weighs, for people."""
+    memory = fit.memory
+    if memory.given:
+        half = f"half of it is forgotten after {memory.half_life:.1f} rounds"
+        return f"the past weighs with a memory of {memory.estimate:.2f}, as given: {half}"
+    if not memory.can_tell:
+        return (
+            "the records cannot tell how strongly the past weighs: everything from a memory of "
+            f"{memory.low:.2f} to {memory.high:.2f} explains them about as well, and all of it is allowed for"
+        )
+    return (
+        f"the past weighs with a memory of about {memory.estimate:.2f} ({memory.low:.2f} to {memory.high:.2f}): half of "
+        f"a change's effect has come after {memory.half_life:.1f} rounds"
+    )
+
+
+def known(fit: Fit) -> Iterator[str]:
+    """What the records say."""
+    table = fit.records
+    span = f"{table.rounds:,} rounds from {table.labels[0]} to {table.labels[-1]}"
+    yield f"{span}, {table.trials.sum():,.0f} observations of {table.arms} arms"
+    yield from table.notes
+    yield memory_words(fit)
+    low, high = fit.visited
+    for k, name in enumerate(fit.names):
+        if np.isnan(low[k]):
+            yield f"{name}: never seen"
+            continue
+        here = fit.curve(name).row(int(fit.home[k]), named=True)
+        yield (
+            f"{name}: responds with {here['estimate']:.3g} ({here['low']:.3g} to {here['high']:.3g}) at today's "
+            f"{fit.now.allocation[name]:.3g}; it was seen from {low[k]:.3g} to {high[k]:.3g}"
+        )
+
+
+def suggested(fit: Fit, best: Advice) -> Iterator[str]:
+    """What we would do."""
+    if not best.moves:
+        yield "stay with today's split: nothing is likely enough to be better"
+        return
+    for name in fit.names:
+        yield f"{name}: {best.reasons[name]}"
+    if best.unseen:
+        careful = fit.best(seen_only=True)
+        split = ", ".join(f"{name} {share:.3g}" for name, share in careful.allocation.items())
+        chance = f"better at all: {100 * careful.chance_better:.0f} in 100"
+        yield f"without leaving what was seen: {split}, which should bring {careful.gain:+.3g} a unit ({chance})"
+
+
+def how_sure(best: Advice, check: Check) -> Iterator[str]:
+    """How sure the gain is, and whether the model is any good here."""
+    if best.moves:
+        yield (
+            f"it should bring {best.expected:.4g} a unit in the long run instead of {best.current:.4g}: {best.gain:+.3g}, "
+            f"with 95 percent between {best.gain_low:+.3g} and {best.gain_high:+.3g}"
+        )
+        sure = (
+            "likely"
+            if best.chance_better >= LIKELY
+            else "more likely than not"
+            if best.chance_better >= 0.5
+            else "not likely"
+        )
+        yield f"that it is better at all is {sure}: {100 * best.chance_better:.0f} in 100"
+    yield from check.words
+
+
+def unknown(fit: Fit, best: Advice, check: Check) -> Iterator[str]:
+    """What nobody can know from these records."""
+    yield from (
+        f"{line}: the estimate there is a guess from the arm's level, and the band is wide" for line in best.unseen
+    )
+    if not fit.memory.given and not fit.memory.can_tell:
+        yield "how strongly the past weighs: a change that is held for a while would tell"
+    low, high = fit.visited
+    for k, name in enumerate(fit.names):
+        if not np.isnan(low[k]):
+            yield f"{name} below {low[k]:.3g} and beyond {high[k]:.3g}: nothing was seen there"
+    if check.dependence:
+        yield "what else moves the rewards: " + "; ".join(check.dependence)
+    yield "anything that changes from tomorrow on: the records only say how it was"

@@ -1,0 +1,86 @@
+"""Figures of a fit: every arm's curve with its band and what was seen, and the shares and impacts over time."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aftereffect.records.advice import Advice
+from aftereffect.records.fit import Fit
+from aftereffect.report.plot import finish_axes
+from aftereffect.report.style import plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLUMNS, PANEL = 3, (3.6, 2.9)
+ESTIMATE, TODAY, ADVISED = "#0072B2", "#555555", "#D55E00"
+ARMS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DRAWN = 24  # arms at most: a picture of more shows nothing
+LARGEST = 60.0  # area of the mark of what was seen at one impact
+
+
+def draw_fit(fit: Fit, advice: Advice | None = None) -> Figure:
+    """A panel for each arm: response against share, with a 95 percent band, what was seen, today's and the advised share."""
+    from matplotlib.figure import Figure
+
+    best = fit.best() if advice is None else advice
+    names = fit.names[:DRAWN]
+    columns = min(COLUMNS, len(names))
+    rows = math.ceil(len(names) / columns)
+    figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows + 0.4), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel()
+    for ax, name in zip(panels, names, strict=False):
+        _draw_arm(ax, fit, best, name)
+    for ax in panels[len(names) :]:
+        ax.set_visible(False)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=8, frameon=False)
+    return figure
+
+
+def _draw_arm(ax: Axes, fit: Fit, best: Advice, name: str) -> None:
+    curve, k = fit.curve(name), fit.names.index(name)
+    share = curve["share"].to_numpy()
+    ax.fill_between(share, curve["low"], curve["high"], color=ESTIMATE, alpha=0.18, linewidth=0, label="95 % band")
+    ax.plot(share, curve["estimate"], color=ESTIMATE, linewidth=1.6, label="estimate")
+    places, means, counts = fit.seen(name)
+    if len(places):
+        size = LARGEST * counts / counts.max()
+        ax.scatter(places, means, s=size, color="0.35", alpha=0.55, linewidth=0, label="seen (area: how often)")
+    ax.axvline(fit.now.allocation[name], color=TODAY, linewidth=1.2, linestyle="--", label="today")
+    ax.axvline(best.allocation[name], color=ADVISED, linewidth=1.6, label="advised")
+    low, high = (side[k] for side in fit.visited)
+    for edge_low, edge_high in ((0.0, low), (high, 1.0)) if np.isfinite(low) else ((0.0, 1.0),):
+        ax.axvspan(edge_low, edge_high, color="0.5", alpha=0.08, linewidth=0)
+    ax.set_xlim(0, 1)
+    finish_axes(ax, "share held", "response", plain(name))
+
+
+def draw_history(fit: Fit) -> Figure:
+    """Shares over the rounds, and the impact that they made."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(PANEL[0] * 2.6, PANEL[1] + 0.5), layout="constrained")
+    ax = figure.subplots()
+    rounds, impact = np.arange(1, fit.records.rounds + 1), fit.impacts()
+    for k, name in enumerate(fit.names[:DRAWN]):
+        colour = ARMS[k % len(ARMS)]
+        ax.plot(rounds, fit.records.shares[:, k], color=colour, linewidth=0.7, alpha=0.5)
+        ax.plot(rounds, impact[:, k], color=colour, linewidth=1.8, label=plain(name))
+    ax.set_ylim(bottom=0)
+    ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    finish_axes(ax, "round", "share (thin) and impact (thick)", "What was given, and what the past made of it")
+    return figure
+
+
+def picture(figure: Figure, kind: str) -> bytes:
+    """A figure as the bytes of a file."""
+    buffer = io.BytesIO()
+    metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
+    figure.savefig(buffer, format=kind, dpi=130, metadata=metadata)
+    return buffer.getvalue()
