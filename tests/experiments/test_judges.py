@@ -8,7 +8,6 @@ import numpy as np
 import polars
 import pytest
 
-from aftereffect.experiments import judges
 from aftereffect.experiments.judges import (
     BY_MEMORY,
     HORIZONS,
@@ -261,9 +260,8 @@ def test_carries_over(ratio: float, verdict: str, told: str, random: np.random.G
     _consistent(carries_over("lemma", told)(one("general", _impacts(random, ratio))), verdict)
 
 
-def test_on_the_border_a_bootstrap_rarely_decides(random: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Percentile intervals of ten instances are a little narrow: about one in eight decides, not one in twenty.
-    monkeypatch.setattr(judges, "BOOTSTRAPS", 200)
+def test_on_the_border_a_ratio_rarely_decides(random: np.random.Generator) -> None:
+    # Intervals of the logarithm from ten instances are a little narrow: about one in eight decides, not one in twenty.
     found = [carries_over("lemma", "")(one("general", _impacts(random, 1.5))).verdict for _ in range(200)]
     assert found.count("undecided") > 0.75 * 200
     assert found.count("holds") > 0

@@ -13,7 +13,7 @@ from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.experiments import paper
 from aftereffect.experiments.claims import CLAIMS, judge_all
 from aftereffect.experiments.executors import Threads
-from aftereffect.experiments.judges import HORIZONS, LEVEL, NEGATIVE
+from aftereffect.experiments.judges import HORIZONS, NEGATIVE
 from aftereffect.experiments.paper import (
     EXTRA,
     FIGURES,
@@ -26,6 +26,7 @@ from aftereffect.experiments.paper import (
 )
 from aftereffect.experiments.run import Results, run_spec
 from aftereffect.experiments.spec import parse_spec
+from aftereffect.experiments.statistics import LEVEL
 from tests.experiments.specs import spec
 
 # Names.

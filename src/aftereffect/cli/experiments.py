@@ -18,6 +18,7 @@ from aftereffect.experiments.run import Results, run_spec
 from aftereffect.experiments.spec import load_spec
 from aftereffect.experiments.store import require_ours, written_command
 from aftereffect.report.plot import BANDS
+from aftereffect.simulation.result import in_words
 
 
 def executor_for(scheduler: str | None, threads: int | None) -> Executor:
@@ -43,7 +44,7 @@ def check_spec(path: str, threads: int | None) -> None:
 
 def _described(plan: Plan, threads: int | None) -> Iterator[str]:
     spec = plan.spec
-    runs = f"{spec.instances} instances x {spec.runs} runs" if spec.instances > 1 else f"{spec.runs} runs"
+    runs = in_words(spec.instances, spec.runs)
     yield f"{spec.name}: {runs} of {spec.horizon:,} rounds for each policy on each problem, seed {spec.seed}"
     yield from (f"  problem {problem}" for problem in plan.problems)
     for (_, candidates), label in zip(plan.policies, plan.labels, strict=True):

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from aftereffect.cli.console import show
 from aftereffect.cli.request import Request
-from aftereffect.simulation.result import Comparison, Result
+from aftereffect.simulation.result import Comparison, Result, in_words
 
 if TYPE_CHECKING:
     import polars
@@ -119,8 +119,7 @@ def best_fixed_line(result: Result) -> str:
 
 
 def _heading(request: Request, result: Result) -> str:
-    runs = f"{result.runs} run{'s' * (result.runs > 1)}"
-    times = runs if result.instances == 1 else f"{result.instances} instances x {runs}"
+    times = in_words(result.instances, result.runs)
     return f"{request.notation}: {result.horizon:,} rounds, {times}, seed {request.seed}"
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from aftereffect.experiments.judges import (
     BY_MEMORY,
-    LEVEL,
     NEGATIVE,
     Experiments,
     Finding,
@@ -28,6 +27,7 @@ from aftereffect.experiments.judges import (
     search_picks,
     sublinear,
 )
+from aftereffect.experiments.statistics import LEVEL
 
 
 @dataclass(frozen=True)

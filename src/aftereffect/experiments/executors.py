@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPo
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from aftereffect.errors import AftereffectError, shown
+from aftereffect.errors import AftereffectError, require_whole, shown
 from aftereffect.experiments.plan import Task, compute
 
 Progress = Callable[[str, int], None]
@@ -26,9 +26,7 @@ class Threads:
     """Threads of this process; kernels run without the interpreter lock."""
 
     def __init__(self, count: int | None = None) -> None:
-        if count is not None and count < 1:
-            raise AftereffectError(f"threads must be a whole number from 1, got {count}")
-        self.count = count or os.cpu_count() or 1
+        self.count = os.cpu_count() or 1 if count is None else require_whole("threads", count)
 
     def __call__(self, tasks: Sequence[Task], progress: Progress) -> Iterator[tuple[Task, bytes]]:
         """Compute tasks; an interrupt stops all of them at their next look at the flag."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars
 
-from aftereffect.experiments.scores import BOOTSTRAPS, LEVEL, Interval
+from aftereffect.experiments.statistics import Interval, percentiles, resampling
 from aftereffect.experiments.weekly import EVEN, Weekly
 from aftereffect.model.curves import Floats
 
@@ -102,7 +102,7 @@ def score_weekly(arena: Weekly, rows: polars.DataFrame) -> Gains:
     cells = list(dict.fromkeys(cell for cell, _, _ in samples))
     policies = [p.key for p in arena.policies]
     available = {cell: {t: _available(samples[cell, EVEN, t]) for t in horizons} for cell in cells}
-    weights = _resampling(arena.scale.runs)
+    weights = resampling(arena.scale.runs, arena.scale.runs)  # the same for every cell, policy and horizon
     scores = {
         cell: {
             p: {t: _gain(samples[cell, p, t], weights) for t in horizons}
@@ -133,20 +133,9 @@ def _available(runs: Runs) -> float:
     return float(best.sum() / even.sum() - 1.0)
 
 
-def _resampling(runs: int) -> Floats:
-    """Weights of the runs in each resample, (resamples, runs); the same for every cell, policy and horizon."""
-    random = np.random.default_rng(runs)
-    return np.asarray(random.multinomial(runs, np.full(runs, 1.0 / runs), BOOTSTRAPS), dtype=np.float64)
-
-
 def _resampled(runs: Runs, weights: Floats) -> Floats:
     achieved, even, best = runs
     return np.asarray((weights @ (achieved - even)) / (weights @ (best - even)))
-
-
-def _percentiles(values: Floats) -> Interval:
-    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
 
 
 def _gain(runs: Runs, weights: Floats) -> Gain:
@@ -154,7 +143,7 @@ def _gain(runs: Runs, weights: Floats) -> Gain:
     relative = achieved / even - 1.0
     return Gain(
         share=gain_share(achieved, even, best),
-        interval=_percentiles(_resampled(runs, weights)) if len(achieved) > 1 else None,
+        interval=percentiles(_resampled(runs, weights)) if len(achieved) > 1 else None,
         over_even=float(achieved.sum() / even.sum() - 1.0),
         below=float(np.mean(relative < -BELOW)),
         worst=float(relative.min()),
@@ -182,7 +171,7 @@ def _total(
     where = min(shares, key=lambda cell: shares[cell]) if shares else ""
     return Total(
         share=float(np.mean(list(shares.values()))) if shares else None,
-        interval=_percentiles(np.mean(drawn, axis=0)) if drawn and weights.shape[1] > 1 else None,
+        interval=percentiles(np.mean(drawn, axis=0)) if drawn and weights.shape[1] > 1 else None,
         smallest=shares[where] if shares else None,
         where=where,
         below=float(np.mean([scores[cell][policy][horizon].below for cell in here])),

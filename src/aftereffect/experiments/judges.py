@@ -14,14 +14,13 @@ import numpy as np
 import polars
 
 from aftereffect.experiments.run import Results
+from aftereffect.experiments.statistics import LEVEL, bootstrap, mean_of
 from aftereffect.model.curves import Floats
-from aftereffect.simulation.result import mean_interval
 
-LEVEL = 0.95
 INSENSITIVE = 0.25  # "not sensitive", "robust": regrets within a quarter of their mean
 PREDICTED_SLOPE = 0.1  # eps/2 of Example 1 with eps = .2
 SLOPE_TOLERANCE = 0.05  # a measured slope counts as the predicted one within five percent
-BOOTSTRAPS = 2000
+SEED = 20_211_206  # of the resamples
 
 Experiments = Mapping[str, Results]
 
@@ -46,11 +45,6 @@ def final(results: Results, problem: str, policy: str) -> Floats:
     return results.curves(problem, policy)[:, -1]
 
 
-def _interval(values: Floats, instances: int, level: float) -> tuple[float, float, float]:
-    mean, low, high = (float(v[0]) for v in mean_interval(values[:, None], instances, level))
-    return mean, low, high
-
-
 def _verdict_below(low: float, high: float, bound: float = 0.0) -> str:
     """Is the quantity below the bound?"""
     return "holds" if high < bound else "fails" if low > bound else "undecided"
@@ -64,15 +58,6 @@ def _worst(parts: Sequence[Finding], statistic: str) -> Finding:
     return Finding(
         f"{statistic}: {worst.statistic}", worst.estimate, worst.low, worst.high, worst.verdict, others + "."
     )
-
-
-def _bootstrap(groups: Sequence[Floats], statistic: Callable[[Sequence[Floats]], float]) -> tuple[float, float, float]:
-    """A statistic of several samples of independent units, with a percentile interval; units keep their pairing."""
-    random = np.random.default_rng(20_211_206)
-    size = len(groups[0])
-    draws = [statistic([g[pick] for g in groups]) for pick in random.integers(0, size, (BOOTSTRAPS, size))]
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return statistic(groups), float(low), float(high)
 
 
 def _units(results: Results, values: Floats) -> Floats:
@@ -95,7 +80,7 @@ def beats_all(
         parts = []
         for rival in rivals:
             gap = final(results, where, policy) - final(results, where, rival)
-            mean, low, high = _interval(gap, results.spec.instances, level)
+            mean, low, high = mean_of(gap, results.spec.instances, level)
             parts.append(Finding(f"regret minus {rival}'s", mean, low, high, _verdict_below(low, high)))
         return _worst(parts, f"{policy} at T = {results.spec.horizon:,}")
 
@@ -112,7 +97,7 @@ def advantage_shrinks(policy: str) -> Callable[[Experiments], Finding]:
             rivals = [final(r, r.problems[0], rival) for rival in ("d-ucb", "sw-ucb", "exp3")]
             best = min(rivals, key=lambda v: float(v.mean()))
             gaps.append(best - final(r, r.problems[0], policy))
-        mean, low, high = _interval(gaps[1] - gaps[0], experiments["fig2b"].spec.instances, LEVEL)
+        mean, low, high = mean_of(gaps[1] - gaps[0], experiments["fig2b"].spec.instances)
         statistic = "advantage over the best baseline at memory .6 minus that at memory .2"
         return Finding(statistic, mean, low, high, _verdict_below(low, high))
 
@@ -156,13 +141,13 @@ def _range_interval(samples: Sequence[Floats]) -> tuple[float, float, float]:
     middle = float(np.mean([s.mean() for s in samples]))
     highest, lowest = max(samples, key=np.mean), min(samples, key=np.mean)
     pairs = len(samples) * (len(samples) - 1) // 2
-    return _interval((highest - lowest) / middle, 1, 1 - (1 - LEVEL) / pairs)
+    return mean_of((highest - lowest) / middle, 1, 1 - (1 - LEVEL) / pairs)
 
 
 def _ratio_interval(sample: Floats, base: Floats, level: float) -> tuple[float, float, float]:
     """A ratio of means of paired units, with an interval on the logarithm (delta method)."""
     ratio = float(sample.mean() / base.mean())
-    _, low, high = _interval(sample / sample.mean() - base / base.mean(), 1, level)
+    _, low, high = mean_of(sample / sample.mean() - base / base.mean(), 1, level)
     return ratio, ratio * float(np.exp(low)), ratio * float(np.exp(high))
 
 
@@ -193,7 +178,7 @@ def better_for_larger_rho(log: str) -> Callable[[Experiments], Finding]:
         r = experiments["fig3d"]
         large, small = (f"history-ucb:estimation={rho},log={log}" for rho in (0.8, 0.1))
         gap = final(r, r.problems[0], large) - final(r, r.problems[0], small)
-        mean, low, high = _interval(gap, r.spec.instances, LEVEL)
+        mean, low, high = mean_of(gap, r.spec.instances)
         return Finding("regret at rho .8 minus regret at rho .1", mean, low, high, _verdict_below(low, high))
 
     return judge
@@ -222,7 +207,7 @@ def memory_fades(policy: str) -> Callable[[Experiments], Finding]:
         first = experiments["fig2b"]
         early = int(np.searchsorted(first.rounds, first.spec.horizon / 10))
         samples = [_units(first, c[:, -1]) for c in curves] + [_units(first, c[:, early]) for c in curves]
-        value, low, high = _bootstrap(samples, lambda s: _relative_range(s[:3]) - _relative_range(s[3:]))
+        value, low, high = bootstrap(samples, lambda s: _relative_range(s[:3]) - _relative_range(s[3:]), SEED)
         statistic = f"relative range over memories at T minus that at round {int(first.rounds[early]):,}"
         return Finding(statistic, value, low, high, _verdict_below(low, high))
 
@@ -246,7 +231,7 @@ def linear_at(policy: str, memory: float) -> Callable[[Experiments], Finding]:
         curves = r.curves(f"tent:memory={memory:g}", policy)
         half = int(np.searchsorted(r.rounds, r.spec.horizon / 2))
         slope = (curves[:, -1] - curves[:, half]) / (r.rounds[-1] - r.rounds[half])
-        mean, low, high = _interval(slope, 1, LEVEL)
+        mean, low, high = mean_of(slope)
         near = abs(low / PREDICTED_SLOPE - 1) <= SLOPE_TOLERANCE and abs(high / PREDICTED_SLOPE - 1) <= SLOPE_TOLERANCE
         far = low > PREDICTED_SLOPE * (1 + SLOPE_TOLERANCE) or high < PREDICTED_SLOPE * (1 - SLOPE_TOLERANCE)
         verdict = "holds" if near else "fails" if far else "undecided"
@@ -266,7 +251,7 @@ def sublinear(policy: str, memory: float) -> Callable[[Experiments], Finding]:
         def slope(groups: Sequence[Floats]) -> float:
             return float(np.polyfit(logs, [np.log(g.mean()) for g in groups], 1)[0])
 
-        value, low, high = _bootstrap(samples, slope)
+        value, low, high = bootstrap(samples, slope, SEED)
         note = ", ".join(f"T {h:,}: {s.mean() / h:.4f}" for h, s in zip(HORIZONS, samples, strict=True))
         statistic = "slope of ln regret in ln T (1 is linear)"
         return Finding(statistic, value, low, high, _verdict_below(low, high, 1.0), f"Regret a round: {note}.")
@@ -296,7 +281,7 @@ def search_picks(policy: str, parameter: str, value: float) -> Callable[[Experim
             level = 1 - (1 - LEVEL) / (3 * (len(candidates) - 1))
             for other in candidates:
                 if other != wanted:
-                    mean, low, high = _interval(runs[wanted] - runs[other], r.spec.tuning.instances, level)
+                    mean, low, high = mean_of(runs[wanted] - runs[other], r.spec.tuning.instances, level)
                     parts.append(
                         Finding(
                             f"regret minus {other}'s on {search['problem']}", mean, low, high, _verdict_below(low, high)

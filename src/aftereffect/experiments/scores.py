@@ -5,7 +5,6 @@ Everything is computed from the tidy rows that the arena leaves behind: one per 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,19 +13,15 @@ import polars
 
 from aftereffect._sources import is_ours
 from aftereffect.experiments.arena import KINDS, REFERENCES, Arena, Cell
+from aftereffect.experiments.statistics import Interval, mean_of, percentiles, resampling
 from aftereffect.model.curves import Floats
 from aftereffect.policies.base import Policy, registry
-from aftereffect.simulation.result import mean_interval
 
 FLOOR = 1.0  # of a mean regret in ratios, one reward in the whole run: who moves may earn more than all who hold still
-LEVEL = 0.95
-BOOTSTRAPS = 2000
 
 LUCKY = 2.0  # a policy that does not learn, within so many times of the best learner's regret, owes it to the cell
 NEAR = 0.02  # if, besides, it loses less than this a round; else nobody has learned much yet
 ALIKE = 0.02  # two policies whose regrets, run by run, differ by less of their size do the same
-
-Interval = tuple[float, float] | None
 
 
 @dataclass(frozen=True)
@@ -138,20 +133,13 @@ def _in_cell(regrets: Mapping[str, Floats]) -> dict[str, Score]:
     return {
         policy: Score(
             mean=means[policy],
-            interval=_interval(r),
+            interval=mean_of(r).interval,
             largest=float(r.max()),
             ratio=float(floored(reference) / floored(means[policy])),
             rank=1 + sum(other < means[policy] for other in means.values()),
         )
         for policy, r in regrets.items()
     }
-
-
-def _interval(values: Floats) -> Interval:
-    """Student's, for a mean; none from one value."""
-    found = mean_interval(values[:, None], 1, LEVEL)
-    low, high = float(found.low[0]), float(found.high[0])
-    return (low, high) if math.isfinite(low) else None
 
 
 # Over all cells.
@@ -199,8 +187,7 @@ def _resampled_means(arena: Arena, samples: Samples) -> dict[str, dict[str, Floa
     for match in arena.matches:
         regrets = samples[match.cell.name]
         count = len(next(iter(regrets.values())))
-        random = np.random.default_rng([int(match.cell.drawn), count])
-        weights = random.multinomial(count, np.full(count, 1 / count), BOOTSTRAPS) / count
+        weights = resampling(count, [int(match.cell.drawn), count]) / count
         found[match.cell.name] = {policy: weights @ r for policy, r in regrets.items()}
     return found
 
@@ -211,7 +198,7 @@ def _ratio_interval(cells: Sequence[Mapping[str, Floats]], policy: str) -> Inter
         np.log(floored(np.minimum.reduce([cell[key] for key in REFERENCES]))) - np.log(floored(cell[policy]))
         for cell in cells
     ]
-    low, high = np.exp(np.quantile(np.mean(logs, axis=0), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
+    low, high = np.exp(percentiles(np.mean(logs, axis=0)))
     return float(low), float(high)
 
 
@@ -247,7 +234,7 @@ def _stress(arena: Arena, samples: Samples) -> list[Stress]:
                 difference = _difference(regrets, policy)
                 if difference is not None and difference.mean() < 0:
                     lower.append(family)
-                    interval = _interval(difference)
+                    interval = mean_of(difference).interval
                     clearly += [family] if interval is not None and interval[1] < 0 else []
             found.append(Stress(kind, policy, len(cells), tuple(lower), tuple(clearly)))
     return found

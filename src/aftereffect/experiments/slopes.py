@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aftereffect.errors import require, shown
+from aftereffect.experiments.statistics import bootstrap, mean_of
 from aftereffect.model.curves import Floats
 from aftereffect.model.impacts import Discounted
 from aftereffect.model.problem import Problem
@@ -21,12 +22,9 @@ from aftereffect.model.responses import Table
 from aftereffect.oracle.best_fixed import best_fixed
 from aftereffect.oracle.search import best_plain
 from aftereffect.policies.base import PlainPolicy, Policy, Setting
-from aftereffect.simulation.result import mean_interval
 from aftereffect.simulation.simulate import simulate
 from aftereffect.theory.hard import HardInstance, draw_hard, hard_intervals, hard_regret, twin_regret
 
-LEVEL = 0.95
-BOOTSTRAPS = 2000
 LOWER_BOUND_SLOPE = 2 / 3  # of ln regret in ln T, App. F
 
 
@@ -62,8 +60,7 @@ def measured_slope(
     half = horizon // 2
     result = simulate(problem, policy, horizon, runs, seed=seed, checkpoints=[half, horizon], threads=threads)
     slopes = (result.regret[:, -1] - result.regret[:, 0]) / (horizon - half)
-    mean, low, high = (float(v[0]) for v in mean_interval(slopes[:, None], 1, LEVEL))
-    return Slope(mean, low, high, predicted_slope(problem))
+    return Slope(*mean_of(slopes), predicted_slope(problem))
 
 
 # Slopes of ln regret in ln T.
@@ -75,14 +72,12 @@ def log_slope(horizons: Sequence[int], samples: Sequence[Floats], predicted: flo
         len(horizons) >= 2 and len(horizons) == len(samples), "a slope in T needs at least two horizons, a sample each"
     )
     require(all(float(s.mean()) > 0 for s in samples), "a slope of ln regret needs regrets above 0")
-    logs, random = np.log(horizons), np.random.default_rng(seed)
+    logs = np.log(horizons)
 
-    def slope(means: Sequence[float]) -> float:
-        return float(np.polyfit(logs, np.log(means), 1)[0])
+    def slope(drawn: Sequence[Floats]) -> float:
+        return float(np.polyfit(logs, np.log([float(s.mean()) for s in drawn]), 1)[0])
 
-    drawn = [slope([float(s[random.integers(0, len(s), len(s))].mean()) for s in samples]) for _ in range(BOOTSTRAPS)]
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Slope(slope([float(s.mean()) for s in samples]), float(low), float(high), predicted)
+    return Slope(*bootstrap(samples, slope, seed, paired=False), predicted)
 
 
 # Hard instances (App. F).

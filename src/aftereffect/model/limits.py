@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from aftereffect.errors import AftereffectError, numbers, require_numbers, shown
 from aftereffect.model.curves import Floats
 
+Bounds = TypeVar("Bounds", Floats, npt.NDArray[np.int64])
 _SLACK = 1e-9  # floors of .1 and .2 must land on levels 1 and 2 of 10 although they are not exact in binary
 _SPLIT_SLACK = 1e-6  # people write shares with few digits
 
@@ -56,9 +58,7 @@ class Limits:
                 f"floors {self.floors.tolist()} and caps {self.caps.tolist()} leave no allocation on a grid of {count} "
                 f"levels {'with' if zero else 'without'} zero; use more levels, wider limits or zero=True"
             )
-        inner_low = np.maximum(low, count - (high.sum() - high))
-        inner_high = np.minimum(high, count - (low.sum() - low))
-        return inner_low, inner_high
+        return inner_bounds(low, high, count)
 
     @property
     def even(self) -> Floats:
@@ -79,6 +79,15 @@ class Limits:
     def allows(self, allocation: Floats, slack: float = 1e-9) -> bool:
         """Does an allocation keep to the limits?"""
         return bool(np.all(allocation >= self.floors - slack) and np.all(allocation <= self.caps + slack))
+
+
+def inner_bounds(low: Bounds, high: Bounds, total: float) -> tuple[Bounds, Bounds]:
+    """Bounds, in levels or shares, without what no allocation can contain because of what the other arms must have.
+
+    >>> inner_bounds(np.array([0, 2]), np.array([4, 4]), 4)
+    (array([0, 2]), array([2, 4]))
+    """
+    return np.maximum(low, total - (high.sum() - high)), np.minimum(high, total - (low.sum() - low))
 
 
 def check_step(step: object) -> float | None:

@@ -157,6 +157,11 @@ class Problem:
         return None if any(r is None for r in rates) else max(r for r in rates if r is not None)
 
     @property
+    def follows_activations(self) -> bool:
+        """Is the impact driven by who was activated? When all are seen in parts, shares and activations are the same."""
+        return self.driver == "realised" and self.feedback != "split"
+
+    @property
     def transient(self) -> bool:
         """Does holding an allocation from the first round need time to reach its limit?"""
         return any(i.transient for i in self.impacts)

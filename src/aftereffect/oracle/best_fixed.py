@@ -21,6 +21,7 @@ from aftereffect._random import Words, generator, uniform
 from aftereffect.errors import AftereffectError, require_whole, shown
 from aftereffect.model.curves import Curve, Floats, evaluate
 from aftereffect.model.impacts import OwnImpact
+from aftereffect.model.limits import inner_bounds
 from aftereffect.model.problem import Problem
 from aftereffect.model.world import Ints, World, advance, fixed_utility, step
 from aftereffect.oracle.search import best_near_budget, best_plain, through_cells
@@ -80,7 +81,7 @@ def best_fixed(problem: Problem, horizon: int | None = None) -> BestFixed:
 
 def steady_curves(problem: Problem, horizon: int | None = None) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
     """Each arm's steady reward as a function of its share, and the standard errors where they are measured."""
-    if problem.driver == "realised" and problem.feedback != "split":
+    if problem.follows_activations:
         measured = [_measure(problem, k) for k in range(problem.arms)]
         return tuple(m[0] for m in measured), tuple(m[1] for m in measured)
     return tuple(_steady(problem, k, horizon) for k in range(problem.arms)), ()
@@ -217,16 +218,11 @@ def _best_starts(value: Floats, low: Ints, high: Ints) -> list[Ints]:
     for arm, level in cells[order[: 4 * _STARTS]]:
         only_low, only_high = low.copy(), high.copy()
         only_low[arm] = only_high[arm] = level
-        levels, _ = _best_on(value, *_inner_bounds(only_low, only_high, value.shape[1] - 1))
+        levels, _ = _best_on(value, *inner_bounds(only_low, only_high, value.shape[1] - 1))
         starts.setdefault(tuple(levels.tolist()), levels)
         if len(starts) >= _STARTS:
             break
     return list(starts.values())
-
-
-def _inner_bounds(low: Ints, high: Ints, count: int) -> tuple[Ints, Ints]:
-    """Bounds without levels that no allocation can contain, as the oracle wants them."""
-    return np.maximum(low, count - (high.sum() - high)), np.minimum(high, count - (low.sum() - low))
 
 
 def _zoom(curves: tuple[Curve, ...], floors: Floats, caps: Floats, start: Floats, step: float) -> Floats:
@@ -234,8 +230,10 @@ def _zoom(curves: tuple[Curve, ...], floors: Floats, caps: Floats, start: Floats
     arms, current = len(curves), start
     offsets = np.arange(2 * _ZOOM + 1) - _ZOOM
     padded = np.full((arms, arms * _ZOOM + 1), -np.inf)
-    high = np.full(arms, 2 * _ZOOM, dtype=np.int64)
-    low = np.zeros(arms, dtype=np.int64)
+    last = padded.shape[1] - 1
+    low: Ints = np.zeros(arms, dtype=np.int64)
+    high: Ints = np.full(arms, min(2 * _ZOOM, last), dtype=np.int64)
+    low, high = inner_bounds(low, high, last)
     width = step / 2
     stuck = 0
     while width > _FINEST:
@@ -244,7 +242,7 @@ def _zoom(curves: tuple[Curve, ...], floors: Floats, caps: Floats, start: Floats
         shares = np.clip(shares, 0.0, 1.0)
         value = np.stack([s * c(s) for s, c in zip(shares, curves, strict=True)])
         padded[:, : 2 * _ZOOM + 1] = np.where(inside, value, -1e9)
-        levels, _ = _best_on(padded, *_inner_bounds(low, np.minimum(high, padded.shape[1] - 1), padded.shape[1] - 1))
+        levels, _ = _best_on(padded, low, high)
         moved = current + (levels - _ZOOM) * width
         stuck = stuck + 1 if np.array_equal(levels, np.full(arms, _ZOOM)) else 0
         if np.any(np.abs(levels - _ZOOM) == _ZOOM) and not stuck:
@@ -316,7 +314,7 @@ def fixed_utilities(problem: Problem, best: BestFixed, rounds: Ints) -> Floats:
 
 def held_utilities(problem: Problem, allocation: Floats, rounds: Ints) -> Floats:
     """What holding an allocation from the first round on has earned in expectation up to each round, on its own history."""
-    if problem.driver == "realised" and problem.feedback != "split":
+    if problem.follows_activations:
         raise AftereffectError("held_utilities needs an impact driven by the intended shares")
     world: Any = problem.world(generator(0))
     totals = np.zeros(len(rounds))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from aftereffect._random import generator
 from aftereffect.errors import AftereffectError, require_whole, shown
 from aftereffect.model.curves import Floats
+from aftereffect.model.limits import inner_bounds
 from aftereffect.oracle.search import Ints, best_plain, best_with_bonus
 
 
@@ -82,7 +83,4 @@ def _bounds(
         raise AftereffectError(
             f"no allocation: {arms} arms on {count} levels with low {lows.tolist()} and high {highs.tolist()}"
         )
-    return (
-        np.maximum(lows, count - (highs.sum() - highs)),
-        np.minimum(highs, count - (lows.sum() - lows)),
-    )
+    return inner_bounds(lows, highs, count)

@@ -19,7 +19,7 @@ from aftereffect.policies.phased import HistoryUCB
 from aftereffect.report.plan_figure import draw_phases
 from aftereffect.report.plot import BANDS, Line, draw_curves, finish_axes, label_ends
 from aftereffect.report.style import Look, looks, plain
-from aftereffect.simulation.result import mean_interval
+from aftereffect.simulation.result import in_words, mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,8 +69,7 @@ def _lines(results: Results, problem: str, policies: Sequence[str], names: dict[
 
 def runs_of(results: Results) -> str:
     """How many runs stand behind a figure, in words."""
-    spec = results.spec
-    return f"{spec.instances} instances x {spec.runs} runs" if spec.instances > 1 else f"{spec.runs} runs"
+    return in_words(results.spec.instances, results.spec.runs)
 
 
 def _panels(experiments: Sequence[Results], band: str) -> Figure:

@@ -9,18 +9,17 @@ from typing import Any, NamedTuple
 from aftereffect import __version__
 from aftereffect.experiments.arena import KINDS, SPEED_ROUNDS, Arena
 from aftereffect.experiments.scores import (
-    BOOTSTRAPS,
     FLOOR,
     LUCKY,
     NEAR,
     Board,
-    Interval,
     Luck,
     Score,
     Standing,
     is_of_paper,
     is_own,
 )
+from aftereffect.experiments.statistics import BOOTSTRAPS, Interval
 
 SMOKE = "Smoke version: so few and so short runs show that everything works, not which policy is better."
 NOTHING = "-"

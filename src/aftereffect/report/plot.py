@@ -13,7 +13,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.world import Ints
 from aftereffect.records.fit import Fit
 from aftereffect.report.style import Look, looks, plain
-from aftereffect.simulation.result import Comparison, Result, mean_interval
+from aftereffect.simulation.result import Comparison, Result, in_words, mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,8 +121,7 @@ def finish_axes(ax: Axes, x: str, y: str, title: str) -> None:
 
 
 def _title(result: Result, band: str) -> str:
-    runs = f"{result.instances} instances x {result.runs} runs" if result.instances > 1 else f"{result.runs} runs"
-    return f"{result.problem}, {runs}" + (f"; {BANDS[band]}" if BANDS[band] else "")
+    return f"{result.problem}, {in_words(result.instances, result.runs)}" + (f"; {BANDS[band]}" if BANDS[band] else "")
 
 
 def label_ends(ax: Any, ends: list[tuple[float, str, str]], x: float) -> None:

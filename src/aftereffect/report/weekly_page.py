@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from aftereffect.experiments.gains import BELOW, FLAT, Gain, Gains, Total
-from aftereffect.experiments.scores import BOOTSTRAPS, Interval
+from aftereffect.experiments.statistics import BOOTSTRAPS, Interval
 from aftereffect.experiments.weekly import EVEN, TOLD
 from aftereffect.report.leaderboard import NOTHING, SMOKE, Sheet, absences, generated, section
 

@@ -36,6 +36,16 @@ class Trace(NamedTuple):
     measured: Floats  # fairness measures as seen, NaN where they were not
 
 
+def in_words(instances: int, runs: int) -> str:
+    """How many runs stand behind a number.
+
+    >>> in_words(1, 4), in_words(10, 1)
+    ('4 runs', '10 instances x 1 run')
+    """
+    each = f"{runs} run{'s' * (runs > 1)}"
+    return each if instances == 1 else f"{instances} instances x {each}"
+
+
 def mean_interval(values: Floats, instances: int, level: float = 0.95) -> Interval:
     """Mean over runs with a Student interval, per checkpoint.
 
@@ -190,7 +200,7 @@ class Result:
         shares = ", ".join(f"{n} {p:.3f}" for n, p in zip(self.names, self.allocation.mean(axis=0), strict=True))
         per_round = self.mean[-1] / self.horizon
         return (
-            f"Result: {self.policy} on {self.problem}, {_times(self)}, {self.horizon:,} rounds\n"
+            f"Result: {self.policy} on {self.problem}, {in_words(self.instances, self.runs)}, {self.horizon:,} rounds\n"
             f"  regret {self.mean[-1]:,.1f} (sd {self.std[-1]:,.1f}; 10/50/90 percent {low:,.1f} / {middle:,.1f} / {high:,.1f})\n"
             f"  {per_round:.5f} a round of {np.mean([b.utility for b in self.best]):.4f} that the best fixed allocation earns\n"
             f"  last allocation, mean over runs: {shares}" + self._parity_line()
@@ -205,11 +215,6 @@ class Result:
             f"\n  fairness at tolerance {self.parity.tolerance:g}: violation {mean:.5f} a round, {share:.1%} of rounds in "
             f"violation, last gap {gap:.4f}"
         )
-
-
-def _times(result: Result) -> str:
-    runs = f"{result.runs} run{'s' if result.runs > 1 else ''}"
-    return runs if result.instances == 1 else f"{result.instances} instances x {runs}"
 
 
 class Comparison(Mapping[str, Result]):
@@ -250,7 +255,8 @@ class Comparison(Mapping[str, Result]):
     def __repr__(self) -> str:
         first = next(iter(self._results.values()))
         width = max(len(name) for name in self._results)
-        head = f"Comparison on {first.problem}, {_times(first)}, {first.horizon:,} rounds (same random numbers)"
+        runs = in_words(first.instances, first.runs)
+        head = f"Comparison on {first.problem}, {runs}, {first.horizon:,} rounds (same random numbers)"
         lines = [head, f"  {'policy':<{width}}  {'regret':>12}  {'95 percent interval':>25}  {'sd':>10}"]
         for name, result in sorted(self._results.items(), key=lambda item: item[1].mean[-1]):
             mean, low, high = (v[-1] for v in result.interval())

@@ -18,13 +18,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError, shown
+from aftereffect.errors import AftereffectError, require_whole, shown
 from aftereffect.model.curves import Floats
+from aftereffect.model.limits import inner_bounds
 from aftereffect.model.problem import Problem
 from aftereffect.oracle.best_fixed import BestFixed, best_fixed
 from aftereffect.theory.dynamic_cycles import best_cycle, follow, played
 from aftereffect.theory.dynamic_line import priced_arms, two_arms
 from aftereffect.theory.dynamic_plane import three_arms
+
+MOST_STEPS = 10_000  # along an arm's impact
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +83,8 @@ def dynamic_optimum(problem: Problem, steps: int | None = None) -> DynamicOptimu
     (0.6, 0.0, [[0.5, 0.5]], True)
     """
     memories = _memories("dynamic_optimum", problem)
-    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or not 8 <= steps <= 10_000):
-        raise AftereffectError(f"dynamic_optimum: steps must be a whole number from 8 to 10000, got {shown(steps)}")
+    if steps is not None:
+        require_whole("dynamic_optimum: steps", steps, 8, MOST_STEPS)
     offer = "dynamic_upper_bound(problem) bounds what any policy can earn"
     if np.all(memories == 0.0) or problem.arms == 1:
         return _no_better(problem)
@@ -119,8 +122,7 @@ def dynamic_upper_bound(problem: Problem, steps: int = 400) -> DynamicBound:
     the true optimum for every price, and the price that gives the least is searched for.
     """
     memories = _memories("dynamic_upper_bound", problem)
-    if isinstance(steps, bool) or not isinstance(steps, int) or not 8 <= steps <= 10_000:
-        raise AftereffectError(f"dynamic_upper_bound: steps must be a whole number from 8 to 10000, got {shown(steps)}")
+    require_whole("dynamic_upper_bound: steps", steps, 8, MOST_STEPS)
     fixed = best_fixed(problem)
     low, high = _reachable(problem)
     bound, price = priced_arms(problem.curves, memories, low, high, steps)
@@ -132,7 +134,7 @@ def _memories(name: str, problem: Problem) -> Floats:
     """Each arm's memory, or the user's mistake where the impact is not a discounted average."""
     if not isinstance(problem, Problem):
         raise AftereffectError(f"{name} takes a problem, got {shown(problem)}")
-    if problem.driver == "realised" and problem.feedback != "split":
+    if problem.follows_activations:
         raise AftereffectError(f"{name}: the impact must follow the intended shares, not realised activations")
     if problem.moving is not None:
         raise AftereffectError(f"{name}: the responses must stay, this problem's drift")
@@ -156,9 +158,7 @@ def _no_better(problem: Problem) -> DynamicOptimum:
 
 def _reachable(problem: Problem) -> tuple[Floats, Floats]:
     """The least and the most share each arm can have, given what the others must have."""
-    floors, caps = problem.limits.floors, problem.limits.caps
-    high = np.minimum(caps, 1.0 - (floors.sum() - floors))
-    low = np.maximum(floors, 1.0 - (caps.sum() - caps))
+    low, high = inner_bounds(problem.limits.floors, problem.limits.caps, 1.0)
     return np.minimum(low, high), high
 
 

@@ -91,7 +91,7 @@ def fair_tables(problem: Problem, levels: int) -> FairTables:
         raise AftereffectError(f"a fair optimum needs a problem, got {shown(problem)}")
     if problem.fairness is None:
         raise AftereffectError(f"problem {problem.label!r} has no fairness measure")
-    if problem.driver == "realised" and problem.feedback != "split":
+    if problem.follows_activations:
         raise AftereffectError("a fair optimum needs an impact driven by the intended shares, not by activations")
     if problem.moving is not None:
         raise AftereffectError("a fair optimum needs responses that stay: under drift the best allocation moves")
@@ -124,8 +124,12 @@ def fair_optimum_or_none(problem: Problem) -> FairOptimum | None:
     That is where no allocation meets the tolerance, where the impact follows activations, under drift, and with so many arms
     that finding it would take longer than what it is compared with.
     """
-    realised = problem.driver == "realised" and problem.feedback != "split"
-    if realised or problem.fairness is None or problem.moving is not None or problem.arms > MOST_ARMS:
+    if (
+        problem.follows_activations
+        or problem.fairness is None
+        or problem.moving is not None
+        or problem.arms > MOST_ARMS
+    ):
         return None
     tables = fair_tables(problem, LEVELS)
     levels, utility = tables.best(float(problem.fairness.tolerance))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError, MissingParameter, require, require_numbers, shown
+from aftereffect.errors import AftereffectError, MissingParameter, require, require_numbers, require_whole, shown
 from aftereffect.model.impacts import memory_of
 from aftereffect.model.limits import Limits
 from aftereffect.model.world import Ints
@@ -137,10 +137,7 @@ def _checked(
 ) -> float:
     """The memory, once everything is known to make sense."""
     for name, value, most in (("arms", arms, MOST_ARMS), ("horizon", horizon, 10**15)):
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        require(
-            whole and 1 <= value <= most, f"plan: {name} must be a whole number from 1 to {most:,}, got {shown(value)}"
-        )
+        require_whole(f"plan: {name}", value, 1, most)
     if memory is None and half_life is None:
         raise MissingParameter("plan needs memory (how strongly the past weighs, in [0, 1)) or half_life (in rounds)")
     require(memory is None or half_life is None, "plan: give either memory or half_life, not both")

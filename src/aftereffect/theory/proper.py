@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect.errors import AftereffectError, require, shown
+from aftereffect.errors import require, require_whole
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import Problem
 from aftereffect.model.responses import Response, as_response
@@ -69,20 +69,18 @@ def check_proper(
         curves = [as_response(response).curve for response in responses]
     arms = len(curves)
     require(arms >= 2, f"properness compares allocations: needs at least 2 arms, got {arms}")
-    steps = _default_levels(arms) if levels is None else levels
-    if not isinstance(steps, (int, np.integer)) or isinstance(steps, bool) or steps < 1:
-        raise AftereffectError(f"levels must be a whole number from 1, got {shown(steps)}")
+    steps = _default_levels(arms) if levels is None else require_whole("levels", levels)
     shares = np.arange(steps + 1) / steps
     paid = np.stack([curve(shares) for curve in curves])
     margin, worst, checked = math.inf, None, 0
-    for p in _allocations(arms, int(steps)):
-        at_p, q, at_q = _best_other(paid, p, int(steps))
+    for p in _allocations(arms, steps):
+        at_p, q, at_q = _best_other(paid, p, steps)
         checked += 1
         if at_p - at_q < margin:
             margin = at_p - at_q
             if margin <= TIE:
                 worst = Counterexample(p / steps, q / steps, at_p, at_q)
-    return Properness(int(steps), checked, margin, worst)
+    return Properness(steps, checked, margin, worst)
 
 
 def _default_levels(arms: int) -> int:
