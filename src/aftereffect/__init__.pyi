@@ -80,6 +80,7 @@ from aftereffect.report.plot import plot as plot
 from aftereffect.simulation.result import Comparison as Comparison
 from aftereffect.simulation.result import Result as Result
 from aftereffect.simulation.simulate import simulate as simulate
+from aftereffect.simulation.steps import Worlds as Worlds
 from aftereffect.theory.dynamic import dynamic_optimum as dynamic_optimum
 from aftereffect.theory.dynamic import dynamic_upper_bound as dynamic_upper_bound
 from aftereffect.theory.fair import FairOptimum as FairOptimum
