@@ -76,6 +76,21 @@ def create(
     programs.create(store, name, arms, records, options, key, by, json)
 
 
+@program_app.command("import")
+def import_file(
+    name: Name,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Events as exported (.jsonl), or an agent (.json).")],
+    key: Key = None,
+    by: By = None,
+    store: StoreUrl = None,
+    json: AsJson = False,
+) -> None:
+    """Create a program from an exported record, event by event with its hashes, or from a saved agent."""
+    from aftereffect.cli import programs
+
+    programs.import_file(store, name, file, key, by, json)
+
+
 @program_app.command("list")
 def list_programs(store: StoreUrl = None, json: AsJson = False) -> None:
     """List the programs of a store."""
@@ -155,6 +170,61 @@ def explain(name: Name, store: StoreUrl = None, json: AsJson = False) -> None:
     from aftereffect.cli import programs
 
     programs.explain(store, name, json)
+
+
+@program_app.command()
+def limits(
+    name: Name,
+    floor: Floor = None,
+    cap: Cap = None,
+    key: Key = None,
+    by: By = None,
+    store: StoreUrl = None,
+    json: AsJson = False,
+) -> None:
+    """Show the floors and caps, or change those of some arms from the next round on."""
+    from aftereffect.cli import programs
+
+    floors, caps = programs.shares("--floor", floor), programs.shares("--cap", cap)
+    programs.limits(store, name, floors, caps, key, by, json)
+
+
+Arm = Annotated[str, typer.Argument(metavar="ARM", help="The arm.")]
+
+
+@program_app.command("open-arm")
+def open_arm(
+    name: Name, arm: Arm, key: Key = None, by: By = None, store: StoreUrl = None, json: AsJson = False
+) -> None:
+    """Take in a new arm, or one that was closed, from the next round on."""
+    from aftereffect.cli import programs
+
+    programs.change_arm(store, name, "open", arm, key, by, json)
+
+
+@program_app.command("close-arm")
+def close_arm(
+    name: Name, arm: Arm, key: Key = None, by: By = None, store: StoreUrl = None, json: AsJson = False
+) -> None:
+    """Give an arm nothing from the next round on."""
+    from aftereffect.cli import programs
+
+    programs.change_arm(store, name, "close", arm, key, by, json)
+
+
+@program_app.command()
+def policy(
+    name: Name,
+    policy: Annotated[str, typer.Argument(metavar="POLICY[:k=v,..]", help="The policy from now on.")],
+    key: Key = None,
+    by: By = None,
+    store: StoreUrl = None,
+    json: AsJson = False,
+) -> None:
+    """Change the policy: the new one takes in all rounds so far."""
+    from aftereffect.cli import programs
+
+    programs.policy(store, name, policy, key, by, json)
 
 
 @program_app.command()

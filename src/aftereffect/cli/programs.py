@@ -19,6 +19,7 @@ from aftereffect.cli.console import show
 from aftereffect.cli.planning import read_real
 from aftereffect.cli.request import MOST, read_number
 from aftereffect.errors import AftereffectError, require
+from aftereffect.programs.importing import import_program
 from aftereffect.programs.program import Program
 from aftereffect.programs.store import open_store
 
@@ -37,11 +38,16 @@ def create(
 ) -> None:
     """`program create`."""
     names = [word.strip() for word in arms.split(",")]
-    past = None if records is None else read_past(records)
-    made = open_store(store).create(name, names, records=past, key=key, by=_who(by), **options).show()
+    made = open_store(store).create(name, names, records=records, key=key, by=_who(by), **options).show()
     _print(
         as_json, made, f"created {name!r}: {', '.join(made['arms'])}, {made['policy']}, {made['rounds']} past rounds"
     )
+
+
+def import_file(store: str | None, name: str, file: str, key: str | None, by: str | None, as_json: bool) -> None:
+    """`program import`."""
+    made = import_program(open_store(store), name, file, key=key, by=_who(by)).show()
+    _print(as_json, made, f"imported {name!r}: {', '.join(made['arms'])}, {made['rounds']} rounds, head {made['head']}")
 
 
 def list_all(store: str | None, as_json: bool) -> None:
@@ -173,6 +179,42 @@ def audit(store: str | None, name: str, head: str | None, as_json: bool) -> bool
     return found.fits
 
 
+def limits(
+    store: str | None,
+    name: str,
+    floors: dict[str, float] | None,
+    caps: dict[str, float] | None,
+    key: str | None,
+    by: str | None,
+    as_json: bool,
+) -> None:
+    """`program limits`: show them, or change them."""
+    program = _program(store, name)
+    if floors is None and caps is None:
+        answer = program.limits
+    else:
+        answer = program.set_limits(floors=floors, caps=caps, key=key, by=_who(by))
+    table = _table("arm", "floor", "cap")
+    for arm, floor in answer["floors"].items():
+        table.add_row(arm, f"{floor:g}", f"{answer['caps'][arm]:g}")
+    _print(as_json, answer, table)
+
+
+def change_arm(
+    store: str | None, name: str, what: str, arm: str, key: str | None, by: str | None, as_json: bool
+) -> None:
+    """`program open-arm` and `program close-arm`."""
+    program = _program(store, name)
+    answer = (program.open_arm if what == "open" else program.close_arm)(arm, key=key, by=_who(by))
+    _print(as_json, answer, f"arms now: {', '.join(answer['arms'])}")
+
+
+def policy(store: str | None, name: str, policy: str, key: str | None, by: str | None, as_json: bool) -> None:
+    """`program policy`."""
+    answer = _program(store, name).set_policy(policy, key=key, by=_who(by))
+    _print(as_json, answer, f"policy now: {answer['policy']}")
+
+
 def archive(store: str | None, name: str, key: str | None, by: str | None, as_json: bool) -> None:
     """`program archive`."""
     answer = _program(store, name).archive(key=key, by=_who(by))
@@ -198,11 +240,6 @@ def whole(option: str, text: str | None, least: int = 1) -> int | None:
 def real(option: str, text: str | None) -> float | None:
     """A number, if one was given."""
     return None if text is None else read_real(option, text)
-
-
-def read_past(file: str) -> list[Any]:
-    """Past rounds from a table."""
-    raise AftereffectError(f"--records {file!r}: tables of records cannot be read yet")
 
 
 def _outcomes(words: Sequence[str]) -> tuple[dict[str, float], dict[str, float] | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any
 
 from aftereffect.errors import AftereffectError, UnknownName, require, require_whole, shown
@@ -13,6 +14,8 @@ from aftereffect.policies.recommend import recommended
 from aftereffect.programs.environment import environment
 from aftereffect.programs.events import Content, named, plain
 from aftereffect.programs.fold import Fold
+from aftereffect.records.reading import read_records
+from aftereffect.records.table import Records
 
 PAST = ("allocation", "rewards", "trials", "measures")  # of a past round
 
@@ -35,14 +38,15 @@ def request_to_create(
         "floors": limits_in_order("floors", floors, names, 0.0),
         "caps": limits_in_order("caps", caps, names, 1.0),
         "units": None if units is None else check_units(units),
-        "history": None if records is None else [past_round(record, names) for record in records],
+        "history": None if records is None else past_rounds(records, names),
         **{name: plain(value) for name, value in others.items()},
     }
 
 
 def started(request: Content) -> Content:
     """The first event's answer: it can be started, and with what it was."""
-    require_whole("seed", request["seed"], 0)
+    if request.get("agent") is None:
+        require_whole("seed", request["seed"], 0)
     return {**Fold().act("create", request), "made_with": environment()}
 
 
@@ -63,6 +67,23 @@ def written_policy(policy: Policy | str | None, arms: int, horizon: int | None) 
     chosen = policy_from(policy) if isinstance(policy, str) else policy
     require(policy_from(chosen.key) == chosen, f"policy {chosen.key!r} cannot be written down without a loss")
     return chosen.key
+
+
+def past_rounds(records: Any, names: Sequence[str]) -> list[Content]:
+    """Past rounds by arm names: from a table of records (also a file's name or a frame), or as agents take their history."""
+    table = isinstance(records, (str, PathLike)) or hasattr(records, "columns")
+    if not table and not isinstance(records, Records):
+        require(isinstance(records, Sequence), f"records must be a table or a list of rounds, got {shown(records)}")
+        rounds: list[Any] = list(records)
+        if not rounds or not isinstance(rounds[0], Mapping) or "arm" not in rounds[0]:
+            return [past_round(record, names) for record in rounds]
+    found = records if isinstance(records, Records) else read_records(records)
+    for name in found.names:
+        if name not in names:
+            raise UnknownName("arm in the records:", name, names)
+    return [
+        past_round({what: found.by_name(values) for what, values in entry.items()}, names) for entry in found.history()
+    ]
 
 
 def past_round(record: Any, names: Sequence[str]) -> Content:

@@ -7,38 +7,29 @@ import json
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from aftereffect._files import write_file
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.programs.events import Content
-
-if TYPE_CHECKING:
-    import polars
-
-    from aftereffect.programs.program import Program
+from aftereffect.programs.rounds import rounds_of
 
 KINDS = (".csv", ".jsonl", ".parquet")
 
 
-def export(program: Program, path: str | PathLike[str]) -> None:
+def export(events: list[Content], path: str | PathLike[str]) -> None:
     """Write the record, whole or not at all; the kind of file is its extension's."""
     target = Path(path)
     kind = target.suffix.lower()
     if kind not in KINDS:
         raise UnknownName(f"extension of {str(target)!r}:", target.suffix, KINDS)
-    content = _lines(program) if kind == ".jsonl" else _table(kind, round_rows(program.events()))
+    lines = "".join(json.dumps(event) + "\n" for event in events) if kind == ".jsonl" else ""
     try:
-        write_file(target, content)
+        write_file(target, lines.encode() if kind == ".jsonl" else _table(kind, events))
     except OSError as error:
         raise AftereffectError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
 
 
-def _lines(program: Program) -> bytes:
-    return "".join(json.dumps(event) + "\n" for event in program.events()).encode()
-
-
-def _table(kind: str, rows: list[Content]) -> bytes:
+def _table(kind: str, events: list[Content]) -> bytes:
     import polars
 
     columns = {
@@ -52,7 +43,7 @@ def _table(kind: str, rows: list[Content]) -> bytes:
         "at": polars.String,
         "by": polars.String,
     }
-    frame: polars.DataFrame = polars.DataFrame(rows, schema=columns)
+    frame = polars.DataFrame(list(_rows(events)), schema=columns)
     file = io.BytesIO()
     if kind == ".csv":
         frame.write_csv(file)
@@ -61,43 +52,18 @@ def _table(kind: str, rows: list[Content]) -> bytes:
     return file.getvalue()
 
 
-def round_rows(events: list[Content]) -> list[Content]:
-    """A row for each round and arm with what was advised, deployed and told last."""
-    rounds: dict[int, dict[str, Content]] = {}
-    for event in events:
-        for number, arm, told in _facts(event):
-            row = rounds.setdefault(number, {}).setdefault(arm, {"round": number, "arm": arm})
-            row.update(told)
-    return [row for number in sorted(rounds) for row in rounds[number].values()]
-
-
-def _facts(event: Content) -> Iterator[tuple[int, str, Content]]:
-    """What an event says of rounds and arms."""
-    request, answer, number = event["request"], event["answer"], event["round"]
-    if event["kind"] == "create":
-        yield from _past(request)
-    elif event["kind"] == "ask":
-        for arm, share in answer["allocation"].items():
-            yield number, arm, {"advised": share}
-    elif event["kind"] in ("deploy", "tell"):
-        for arm, share in (answer.get("allocation") or {}).items():
-            yield number, arm, {"share": share, "at": event["at"], "by": event["by"]}
-        for arm, facts in _told(request).items():
-            yield number, arm, {**facts, "at": event["at"], "by": event["by"]}
-
-
-def _told(request: Content) -> dict[str, Content]:
-    found: dict[str, Content] = {}
-    for what, column in (("rewards", "reward"), ("trials", "trials"), ("measures", "measure")):
-        for arm, value in (request.get(what) or {}).items():
-            found.setdefault(arm, {})[column] = value
-    return found
-
-
-def _past(request: Content) -> Iterator[tuple[int, str, Content]]:
-    """Rounds before the program, from the records it was created with."""
-    for number, record in enumerate(request.get("history") or [], 1):
-        for arm, share in record["allocation"].items():
-            yield number, arm, {"share": share}
-        for arm, facts in _told(record).items():
-            yield number, arm, facts
+def _rows(events: list[Content]) -> Iterator[Content]:
+    """A row for each round and arm, with the columns that `read_records` knows."""
+    for happened in rounds_of(events):
+        for arm, share in happened["allocation"].items():
+            yield {
+                "round": happened["round"],
+                "arm": arm,
+                "advised": happened["advised"].get(arm),
+                "share": share,
+                "reward": happened["rewards"].get(arm),
+                "trials": happened["trials"].get(arm),
+                "measure": happened["measures"].get(arm),
+                "at": happened["at"],
+                "by": happened["by"],
+            }

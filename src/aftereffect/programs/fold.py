@@ -70,6 +70,12 @@ class Fold:
         """The same back."""
         return np.array([shares.get(name, 0.0) for name in self.names])
 
+    @property
+    def limits(self) -> dict[str, dict[str, float]]:
+        """Floors and caps by arm."""
+        limits = self.agent.setting.limits
+        return {"floors": self.by_name(limits.floors), "caps": self.by_name(limits.caps)}
+
     def units(self, allocation: dict[str, float]) -> dict[str, int] | None:
         """Whole units for every arm, where the program splits units."""
         if self.about.get("units") is None:
@@ -101,9 +107,13 @@ class Fold:
 
 
 def _create(fold: Fold, request: Content, recorded: Content | None) -> Content:
-    options = {name: request[name] for name in START if request.get(name) is not None}
-    fold.agent = policy_from(request["policy"]).start(arms=len(request["arms"]), names=request["arms"], **options)
-    fold.about = {name: value for name, value in request.items() if name != "history"}
+    if request.get("agent") is not None:  # one that was saved, and goes on here
+        fold.agent = read_agent(request["agent"], "the imported agent")
+        fold.agent.names = tuple(request["arms"])
+    else:
+        options = {name: request[name] for name in START if request.get(name) is not None}
+        fold.agent = policy_from(request["policy"]).start(arms=len(request["arms"]), names=request["arms"], **options)
+    fold.about = {name: value for name, value in request.items() if name not in ("history", "agent")}
     if recorded is not None:
         fold.made_with = recorded["made_with"]
     return {"rounds": fold.rounds}
@@ -150,6 +160,43 @@ def _deployed(fold: Fold, request: Content, recorded: Content | None) -> dict[st
     return shares
 
 
+def _limits(fold: Fold, request: Content, recorded: Content | None) -> Content:
+    fold.agent.set_limits(**{name: value for name, value in request.items() if value is not None})
+    fold.asked = None
+    return dict(fold.limits)
+
+
+def _open_arm(fold: Fold, request: Content, recorded: Content | None) -> Content:
+    fold.agent.open_arm(request["arm"])
+    fold.asked = None
+    return {"arms": list(fold.names)}
+
+
+def _close_arm(fold: Fold, request: Content, recorded: Content | None) -> Content:
+    fold.agent.close_arm(request["arm"])
+    fold.asked = None
+    return {"arms": list(fold.names)}
+
+
+def _policy(fold: Fold, request: Content, recorded: Content | None) -> Content:
+    """Another policy under the limits of now, with all rounds so far as its past."""
+    assert recorded is not None
+    setting, about = fold.agent.setting, fold.about
+    options = {name: about[name] for name in ("seed", "feedback", "step", "caution") if about.get(name) is not None}
+    to_come = None if setting.horizon is None else max(1, setting.horizon - fold.rounds)
+    fold.agent = policy_from(request["policy"]).start(
+        arms=len(fold.names),
+        names=fold.names,
+        horizon=to_come,
+        floors=setting.limits.floors,
+        caps=setting.limits.caps,
+        history=recorded["history"],
+        **options,
+    )
+    fold.asked = None
+    return {"policy": fold.agent.policy.key, "history": recorded["history"]}
+
+
 def _archive(fold: Fold, request: Content, recorded: Content | None) -> Content:
     fold.archived = True
     return {}
@@ -161,5 +208,9 @@ ACTIONS = {
     "ask": _ask,
     "deploy": _deploy,
     "tell": _tell,
+    "limits": _limits,
+    "open-arm": _open_arm,
+    "close-arm": _close_arm,
+    "policy": _policy,
     "archive": _archive,
 }

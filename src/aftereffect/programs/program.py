@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from aftereffect.errors import AftereffectError, require_whole
+from aftereffect.errors import AftereffectError, require_whole, shown
+from aftereffect.policies.base import Policy
 from aftereffect.programs import ledger, snapshots
+from aftereffect.programs.creating import PAST, read_names, written_policy
 from aftereffect.programs.database import Database
 from aftereffect.programs.environment import environment
-from aftereffect.programs.errors import Damaged, KeyReused, StoreError
+from aftereffect.programs.errors import Conflict, Damaged, KeyReused, StoreError
 from aftereffect.programs.events import Content, Event, chained, check_word, named, now, plain
 from aftereffect.programs.fold import Fold
 from aftereffect.programs.ledger import Entry
+from aftereffect.programs.rounds import rounds_of
 from aftereffect.programs.schema import events
 
 if TYPE_CHECKING:
@@ -49,7 +52,7 @@ class Program:
             waiting = self._waiting()
             if waiting is not None:
                 return waiting
-        return self._write("ask", _nothing, key, by)
+        return self._write("ask", lambda _: {}, key, by)
 
     def deploy(self, allocation: Any = None, *, key: str | None = None, by: str | None = None) -> Content:
         """The round has happened, as advised or with another allocation; its rewards come later. Its number."""
@@ -87,9 +90,34 @@ class Program:
 
         return self._write("tell", request, key, by)
 
+    def set_limits(
+        self,
+        *,
+        floors: Mapping[str, float] | None = None,
+        caps: Mapping[str, float] | None = None,
+        key: str | None = None,
+        by: str | None = None,
+    ) -> Content:
+        """Change the floors and caps of some arms from the next round on."""
+        request = {"floors": plain(floors), "caps": plain(caps)}
+        return self._write("limits", lambda _: request, key, by)
+
+    def open_arm(self, arm: str, *, key: str | None = None, by: str | None = None) -> Content:
+        """Take in a new arm, or one that was closed, from the next round on."""
+        read_names([arm])
+        return self._write("open-arm", lambda _: {"arm": arm}, key, by)
+
+    def close_arm(self, arm: str, *, key: str | None = None, by: str | None = None) -> Content:
+        """Give an arm nothing from the next round on."""
+        return self._write("close-arm", lambda _: {"arm": arm}, key, by)
+
+    def set_policy(self, policy: Policy | str, *, key: str | None = None, by: str | None = None) -> Content:
+        """Go on with another policy, which takes in all rounds so far."""
+        return self._write("policy", lambda fold: {"policy": written_policy(policy, len(fold.names), None)}, key, by)
+
     def archive(self, *, key: str | None = None, by: str | None = None) -> Content:
         """Close the program: it can be read from now on, and nothing more is written."""
-        return self._write("archive", _nothing, key, by)
+        return self._write("archive", lambda _: {}, key, by)
 
     # What only looks.
 
@@ -98,6 +126,23 @@ class Program:
         """Rounds told or deployed so far, past records included."""
         with self._lock:
             return self._now().rounds
+
+    @property
+    def open_rounds(self) -> list[int]:
+        """Rounds that were deployed and of which something is still to be told."""
+        with self._lock:
+            return list(self._now().agent.open_rounds)
+
+    @property
+    def limits(self) -> dict[str, dict[str, float]]:
+        """Floors and caps by arm."""
+        with self._lock:
+            return self._now().limits
+
+    @property
+    def log(self) -> list[Content]:
+        """Every round: what was advised, deployed and told, when and by whom."""
+        return rounds_of(self.events())
 
     @property
     def head(self) -> str:
@@ -119,18 +164,17 @@ class Program:
         """What the program is and where it stands, as plain data."""
         with self._lock:
             fold = self._now()
-            limits = fold.agent.setting.limits
             return {
                 "name": self.name,
                 "rounds": fold.rounds,
                 "arms": list(fold.names),
                 "policy": fold.agent.policy.key,
-                "floors": fold.by_name(limits.floors),
-                "caps": fold.by_name(limits.caps),
+                **fold.limits,
                 "units": fold.about.get("units"),
                 "feedback": fold.about.get("feedback"),
                 "seed": fold.about.get("seed"),
                 "asked": fold.asked,
+                "open_rounds": list(fold.agent.open_rounds),
                 "archived": fold.archived,
                 "events": fold.count,
                 "head": fold.head,
@@ -158,7 +202,7 @@ class Program:
         """Write the record to a file: .jsonl holds every event, .csv and .parquet a row for each round and arm."""
         from aftereffect.programs.exporting import export
 
-        export(self, path)
+        export(self.events(), path)
 
     # How.
 
@@ -183,14 +227,15 @@ class Program:
                 raise
             fold.count, fold.head, self._ahead = new[-1].sequence, head, False
             self._keep_snapshot(entry.id)
-            return new[-1].answer
+            return _shown(new[-1].answer)
 
     def _happen(self, fold: Fold, kind: str, request: Content, key: str | None, by: str | None) -> list[Event]:
         """Let it happen to the agent; the events to write, with what must come before."""
         done: list[Event] = []
 
         def add(kind: str, request: Content, key: str | None = None) -> None:
-            answer = fold.act(kind, request)  # what it refuses leaves it as it was
+            given = {"history": self._past(fold)} if kind == "policy" else None
+            answer = fold.act(kind, request, given)  # what it refuses leaves it as it was
             self._ahead = True
             if kind == "ask":
                 answer = self._advice(fold)
@@ -202,6 +247,13 @@ class Program:
             add("ask", {})
         add(kind, request, key)
         return done
+
+    def _past(self, fold: Fold) -> list[Content]:
+        """All rounds so far, for a new policy to begin with."""
+        waiting = list(fold.agent.open_rounds)
+        if waiting:
+            raise Conflict(f"rounds {shown(waiting)} are open: tell what came of them before the policy changes")
+        return [{name: values for name, values in happened.items() if name in PAST and values} for happened in self.log]
 
     def _advice(self, fold: Fold) -> Content:
         """The waiting advice as it is answered and kept: with its reason, and with what it was computed with."""
@@ -275,14 +327,15 @@ class Program:
         return f"Program({self.name!r} in {self._database})"
 
 
-def _nothing(fold: Fold) -> Content:
-    return {}
-
-
 def _same(first: Event, kind: str, request: Mapping[str, Any]) -> Content:
     """The first answer to a key, if it is the same request that comes again."""
     if first.kind != kind or first.request != request:
         raise KeyReused(
             f"the key {first.key!r} was used for another request (event {first.sequence}, {first.kind}); take a new key"
         )
-    return first.answer
+    return _shown(first.answer)
+
+
+def _shown(answer: Content) -> Content:
+    """An answer without the rounds that a new policy began with."""
+    return {name: value for name, value in answer.items() if name != "history"}

@@ -69,7 +69,6 @@ class Store:
 
         check_word("key", key)
         check_word("by", by)
-        check_name(name)
         request = request_to_create(
             arms=arms,
             policy=policy,
@@ -86,17 +85,24 @@ class Store:
         )
         answer = started(request)
         event = Event(1, "create", request, answer, now(), answer["rounds"], by, key)
+        return self.add(name, [event])
+
+    def add(self, name: str, record: list[Event]) -> Program:
+        """A new program with its events as they are: the first one, or all of a record from elsewhere."""
+        check_name(name)
+        if not record:
+            raise AftereffectError("a record has at least one event")
         try:
             with self.database.writing() as connection:
                 number = connection.scalar(
                     sa.insert(programs).values(name=name, count=0, head=FIRST).returning(programs.c.id)
                 )
                 assert number is not None
-                ledger.append(connection, number, FIRST, [event])
+                ledger.append(connection, number, FIRST, record)
         except AftereffectError as error:
             if not isinstance(error.__cause__, exc.IntegrityError):
                 raise
-            self._same(name, event)
+            self._same(name, record[0])
         return self.program(name)
 
     def program(self, name: str) -> Program:
