@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import agents, loops, native, oracle, processes, report, survey
+from bench import agents, loops, native, oracle, processes, records, report, survey
 from bench.machine import load
 from bench.rows import Row, guarded
 
@@ -31,6 +31,7 @@ def plan(peers: Path) -> list[tuple[str, str, Measure]]:
         ("aftereffect --help", "at most 0.5 s", processes.help_time),
         ("a second process's first simulate", "at most 2.5 s", processes.second_process),
         ("peak memory", "", processes.memory),
+        ("records: a million rows", "at most 5 s", records.a_million_rows),
     ]
 
 

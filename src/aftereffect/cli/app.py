@@ -272,13 +272,21 @@ def learn(
     wide: Annotated[
         str | None, typer.Option(metavar="PATTERN", help="For one row a round: {what}_{arm} reads share_north.")
     ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="OURS=THEIRS", help="What the table calls it: round=week, arm=region.")
+    ] = None,
+    tolerance: Annotated[
+        str | None, typer.Option(metavar="T", help="How far apart the arms' measures may be, where there are some.")
+    ] = None,
     out: Annotated[str | None, typer.Option(metavar="DIR", help="Also write a page and figures there.")] = None,
     json: AsJson = False,
 ) -> None:
     """Learn from past rounds: curves, the memory, the split we would take, what it should bring and how sure that is."""
     from aftereffect.cli.learn import learn_from
 
-    learn_from(records, memory, memory_bound, floor or [], cap or [], reward_range, wide, out, json)
+    learn_from(
+        records, memory, memory_bound, floor or [], cap or [], reward_range, wide, column or [], tolerance, out, json
+    )
 
 
 def _threads(text: str | None) -> int | None:

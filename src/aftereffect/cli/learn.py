@@ -24,11 +24,13 @@ def learn_from(
     caps: list[str],
     reward_range: str | None,
     wide: str | None,
+    columns: list[str],
+    tolerance: str | None,
     out: str | None,
     as_json: bool,
 ) -> None:
     """`aftereffect learn`."""
-    records = read_records(source, reward_range=_range(reward_range), wide=wide)
+    records = read_records(source, reward_range=_range(reward_range), wide=wide, columns=_columns(columns))
     learned = fit(
         records,
         memory=_decimal("--memory", memory),
@@ -36,7 +38,7 @@ def learn_from(
         floors=_by_name("--floor", floors),
         caps=_by_name("--cap", caps),
     )
-    document = learned.summary()
+    document = learned.summary(_decimal("--tolerance", tolerance))
     files: list[Path] = []
     if out is not None:
         from aftereffect.report.fit_page import write_learned
@@ -84,6 +86,17 @@ def _by_name(option: str, given: list[str]) -> dict[str, float] | None:
             raise AftereffectError(f"{option} must be NAME=x, for example north=0.1, got {text!r}")
         limits[name] = _decimal(option, value)  # type: ignore[assignment]
     return limits or None
+
+
+def _columns(given: list[str]) -> dict[str, str]:
+    """round=week: what the table calls it."""
+    found = {}
+    for text in given:
+        ours, equals, theirs = text.partition("=")
+        if not equals or not theirs:
+            raise AftereffectError(f"--column must be OURS=THEIRS, for example round=week, got {text!r}")
+        found[ours] = theirs
+    return found
 
 
 def _table(document: dict[str, Any]) -> Table:

@@ -70,7 +70,8 @@ class Advice:
 
     `expected` is what it earns in the long run, `expected_next` in the first round, `current` what today's split earns in the
     long run; `gain` with `gain_low` and `gain_high` (95 percent) is the difference, `chance_better` the probability that there
-    is one at all. `path` shows the way there round by round; `reasons` say why for each arm, `unseen` where nothing was seen.
+    is one at all. `measures` and their `gap` are those of fairness. `path` shows the way there round by round; `reasons` say
+    why for each arm, `unseen` where nothing was seen.
     """
 
     allocation: dict[str, float]
@@ -84,6 +85,8 @@ class Advice:
     reasons: dict[str, str]
     unseen: tuple[str, ...]
     moves: bool
+    measures: dict[str, float] | None  # of fairness, where the records have some
+    gap: float | None  # between the largest and the smallest of them
     path: polars.DataFrame = field(repr=False, compare=False)
 
 
@@ -140,21 +143,23 @@ def advise(fit: Fit, limits: Limits, caution: float) -> Advice:
     require_numbers("best", caution=caution)
     if caution < 0:
         raise AftereffectError(f"caution must be at least 0, got {caution}")
-    return _advice(fit, best_levels(fit, limits, float(caution)))
+    return advice_on(fit, best_levels(fit, limits, float(caution)))
 
 
 def judge(fit: Fit, shares: Floats) -> Advice:
     """What any split would bring; shares count to the nearest level."""
     low, high = Limits.of(len(shares)).levels(fit.steps, zero=True)
-    return _advice(fit, levels_near(Grid(fit.steps, low, high), shares), shares)
+    return advice_on(fit, levels_near(Grid(fit.steps, low, high), shares), shares)
 
 
-def _advice(fit: Fit, levels: Ints, shares: Floats | None = None) -> Advice:
+def advice_on(fit: Fit, levels: Ints, shares: Floats | None = None) -> Advice:
+    """What some levels should bring; `shares` are what they stand for, where that is no level."""
     told, scale, name_all = fit.records.as_told, fit.records.scale, fit.records.by_name
     gain, split = gain_of(fit, levels), levels / fit.steps
     mean = np.sum([part.weight * part.mean for part in fit.parts], axis=0)
     arms, home = np.arange(len(levels)), fit.home
     path = way_to(fit, split)
+    measured = None if fit.records.measures is None else fit.measures.of(levels)
     return Advice(
         allocation=name_all(split if shares is None else shares),
         expected=float(told(split @ mean[arms, levels])),
@@ -166,6 +171,8 @@ def _advice(fit: Fit, levels: Ints, shares: Floats | None = None) -> Advice:
         chance_better=gain.chance_above(0.0),
         reasons={name: _reason(fit, k, int(levels[k]), mean[k]) for k, name in enumerate(fit.names)},
         unseen=tuple(filter(None, (_unseen(fit, k, int(level)) for k, level in enumerate(levels)))),
+        measures=None if measured is None else name_all(measured),
+        gap=None if measured is None else float(np.ptp(measured)),
         moves=not np.array_equal(levels, home),
         path=path,
     )

@@ -23,9 +23,10 @@ from aftereffect.policies.curves.decision import CurvesState
 from aftereffect.policies.curves.estimates import Component, components, fold, mixture, observations
 from aftereffect.policies.curves.fit import COUNT, PRECISION, PULLED
 from aftereffect.policies.curves.tracks import estimated_memory
-from aftereffect.records.advice import CAUTION, Advice, advise, judge
+from aftereffect.records.advice import CAUTION, Advice, advice_on, advise, judge
 from aftereffect.records.checking import Check, check_fit
 from aftereffect.records.experiment import ROUNDS, SIZE, Experiment, best_experiment
+from aftereffect.records.fair import Measures
 from aftereffect.records.reading import read_records
 from aftereffect.records.summary import summary
 from aftereffect.records.table import Records
@@ -174,15 +175,34 @@ class Fit:
         return np.array(found)
 
     def best(
-        self, floors: Any = None, caps: Any = None, caution: float = CAUTION, *, seen_only: bool = False
+        self,
+        floors: Any = None,
+        caps: Any = None,
+        caution: float = CAUTION,
+        *,
+        seen_only: bool = False,
+        tolerance: float | None = None,
     ) -> Advice:
         """The split we would take: the most that is expected, less `caution` deviations of its gain over today's.
 
         `floors` and `caps` are one number for all or by name; without them, those that the fit was given. `caution=0`
         believes the estimates; from 2 on it moves where it is nearly sure. `seen_only` keeps every share where its arm was seen.
+        Where the records have measures, `tolerance` is how far apart those of two arms may be.
         """
         limits = self.limits if floors is None and caps is None else self.records.limits(floors, caps)
-        return advise(self, self._within_seen(limits) if seen_only else limits, caution)
+        limits = self._within_seen(limits) if seen_only else limits
+        if tolerance is None:
+            return advise(self, limits, caution)
+        return advice_on(self, self.measures.best(limits, caution, tolerance))
+
+    @cached_property
+    def measures(self) -> Measures:
+        """The arms' fairness measures as curves, where the records have some."""
+        return Measures(self)
+
+    def frontier(self) -> polars.DataFrame:
+        """What parity costs: every split that is best for some tolerance of the measures, by the estimates."""
+        return self.measures.frontier(self.limits)
 
     def _within_seen(self, limits: Limits) -> Limits:
         """Limits made tighter: no share where its arm was never seen, unless the limits leave nothing else."""
@@ -207,9 +227,9 @@ class Fit:
         """Is the model any good here? Rounds foretold from those before them against what came, in plain words."""
         return check_fit(self)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self, tolerance: float | None = None) -> dict[str, Any]:
         """All of it as plain data, with sentences: what `aftereffect learn --json` prints."""
-        return summary(self)
+        return summary(self, tolerance)
 
     def __repr__(self) -> str:
         return f"Fit({self.records.rounds:,} rounds, arms {', '.join(self.names)}, memory {self.memory})"

@@ -13,6 +13,7 @@ import polars
 from aftereffect.errors import AftereffectError, shown
 
 SEPARATORS = ",;\t|"
+COMMENT = "#"  # lines of a CSV file that begin so are not read
 PARQUET = (".parquet", ".pq")
 
 
@@ -52,12 +53,12 @@ def _from_file(path: Path, encoding: str) -> polars.DataFrame:
 
 def _from_csv(path: Path, content: bytes, encoding: str) -> polars.DataFrame:
     content = _as_utf8(path, content, encoding)
-    header = content.lstrip().partition(b"\n")[0].decode()
-    if not header.strip():
+    header = next((line for line in content.decode().splitlines() if line.strip() and line[0] != COMMENT), "")
+    if not header:
         raise AftereffectError(f"records {str(path)!r} are empty; a header and one row per round and arm are needed")
     separator = max(SEPARATORS, key=header.count)
     try:
-        frame = polars.read_csv(io.BytesIO(content), separator=separator, infer_schema=False)
+        frame = polars.read_csv(io.BytesIO(content), separator=separator, infer_schema=False, comment_prefix=COMMENT)
     except (polars.exceptions.PolarsError, OSError) as error:
         raise AftereffectError(f"records {str(path)!r} are no CSV table: {_first_line(error)}") from None
     frame = frame.rename({name: name.strip() for name in frame.columns}) if frame.columns else frame

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 LIKELY = 0.9  # chance of a gain from which on it counts as likely
 
 
-def summary(fit: Fit) -> dict[str, Any]:
+def summary(fit: Fit, tolerance: float | None = None) -> dict[str, Any]:
     """What is known, what is suggested, what that should bring, how sure it is, what is not known."""
-    best, check = fit.best(), fit.check()
+    best, check = fit.best(tolerance=tolerance), fit.check()
+    careful = fit.best(seen_only=True) if best.unseen and tolerance is None else None
     table = fit.records
     return {
         "records": {
@@ -35,13 +36,14 @@ def summary(fit: Fit) -> dict[str, Any]:
         "memory": {**dataclasses.asdict(fit.memory), "half_life": fit.memory.half_life, "words": memory_words(fit)},
         "now": dataclasses.asdict(fit.now),
         "best": described(best),
-        "careful": described(fit.best(seen_only=True)) if best.unseen else None,
+        "careful": None if careful is None else described(careful),
+        "frontier": None if table.measures is None else fit.frontier().to_dicts(),
         "arms": [_arm(fit, best, k) for k in range(table.arms)],
         "experiment": _experiment(fit),
         "check": dataclasses.asdict(check) | {"words": list(check.words)},
         "words": {
             "known": list(known(fit)),
-            "suggested": list(suggested(fit, best)),
+            "suggested": list(suggested(fit, best, careful)),
             "sure": list(how_sure(best, check)),
             "unknown": list(unknown(fit, best, check)),
         },
@@ -119,15 +121,17 @@ def known(fit: Fit) -> Iterator[str]:
         )
 
 
-def suggested(fit: Fit, best: Advice) -> Iterator[str]:
+def suggested(fit: Fit, best: Advice, careful: Advice | None) -> Iterator[str]:
     """What we would do."""
     if not best.moves:
         yield "stay with today's split: nothing is likely enough to be better"
         return
     for name in fit.names:
         yield f"{name}: {best.reasons[name]}"
-    if best.unseen:
-        careful = fit.best(seen_only=True)
+    if best.measures is not None:
+        told = ", ".join(f"{name} {measure:.3g}" for name, measure in best.measures.items())
+        yield f"the arms' measures would then be {told}: {best.gap:.3g} apart"
+    if careful is not None:
         split = ", ".join(f"{name} {share:.3g}" for name, share in careful.allocation.items())
         chance = f"better at all: {100 * careful.chance_better:.0f} in 100"
         yield f"without leaving what was seen: {split}, which should bring {careful.gain:+.3g} a unit ({chance})"

@@ -84,6 +84,23 @@ class FairTables:
         measures = self.measure[np.arange(len(levels)), levels]
         return FairOptimum(levels / self.levels, utility, tolerance, measures, unconstrained, self.levels)
 
+    def frontier(self) -> list[FairOptimum]:
+        """Every allocation that is best for some tolerance, tightest first."""
+        _, unconstrained = self.best(None)
+        found: list[FairOptimum] = []
+        tolerance = 1.0
+        while tolerance >= 0.0:
+            best, utility = self.best(tolerance)
+            if utility == -math.inf:
+                break
+            gap = float(np.ptp(self.measure[np.arange(len(best)), best]))
+            entry = self.optimum(best, utility, gap, unconstrained)
+            if found and utility >= found[-1].utility - 1e-15:
+                found.pop()  # as good with a smaller gap
+            found.append(entry)
+            tolerance = entry.gap - 1e-9
+        return found[::-1]
+
 
 def fair_tables(problem: Problem, levels: int) -> FairTables:
     """A problem with a fairness measure on the grid of so many levels."""
@@ -144,21 +161,7 @@ def fair_frontier(problem: Problem, levels: int = LEVELS) -> list[FairOptimum]:
     Each entry's `tolerance` is the smallest for which it is best; it stays so up to the next entry's. From the best of all,
     the tolerance is lowered just below the gap reached until nothing is left.
     """
-    tables = fair_tables(problem, levels)
-    _, unconstrained = tables.best(None)
-    found: list[FairOptimum] = []
-    tolerance = 1.0
-    while tolerance >= 0.0:
-        best, utility = tables.best(tolerance)
-        if utility == -math.inf:
-            break
-        gap = float(np.ptp(tables.measure[np.arange(len(best)), best]))
-        entry = tables.optimum(best, utility, gap, unconstrained)
-        if found and utility >= found[-1].utility - 1e-15:
-            found.pop()  # as good with a smaller gap
-        found.append(entry)
-        tolerance = entry.gap - 1e-9
-    return found[::-1]
+    return fair_tables(problem, levels).frontier()
 
 
 def pairs_of(arms: int) -> list[tuple[int, int]]:
