@@ -79,6 +79,7 @@ from aftereffect.records.table import Records as Records
 from aftereffect.report.plot import plot as plot
 from aftereffect.simulation.result import Comparison as Comparison
 from aftereffect.simulation.result import Result as Result
+from aftereffect.simulation.saving import load_result as load_result
 from aftereffect.simulation.simulate import simulate as simulate
 from aftereffect.simulation.steps import Worlds as Worlds
 from aftereffect.theory.dynamic import dynamic_optimum as dynamic_optimum

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -173,6 +174,16 @@ class Tabulated(Response):
     @cached_property
     def curve(self) -> Curve:
         return tabulate(self.function, self.kinks, self.what)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _tabulated_again, (self.curve, self.kinks, self.what)  # a function may be one that cannot be pickled
+
+
+def _tabulated_again(curve: Curve, kinks: Sequence[float], what: str) -> Tabulated:
+    """A tabulated function from its table, which stands for the function from now on."""
+    made = object.__new__(Tabulated)
+    vars(made).update(function=curve, kinks=kinks, what=what, curve=curve)
+    return made
 
 
 @dataclass(frozen=True)

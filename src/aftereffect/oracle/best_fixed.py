@@ -45,6 +45,10 @@ class BestFixed:
     floors: Floats
     caps: Floats
 
+    def __repr__(self) -> str:
+        error = f", error={self.error:.2g}" if self.error else ""
+        return f"BestFixed(allocation={np.round(self.allocation, 4).tolist()}, utility={self.utility:.6g}{error})"
+
     @cached_property
     def bound(self) -> float:
         """No fixed allocation earns more than this."""

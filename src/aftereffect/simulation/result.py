@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,10 +14,12 @@ from aftereffect.errors import AftereffectError, require_one_of, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.world import Ints
 from aftereffect.oracle.best_fixed import BestFixed
+from aftereffect.simulation.shown import dataset, html_table
 from aftereffect.theory.fair import FairOptimum, pairs_of
 
 if TYPE_CHECKING:
     import polars
+    import xarray
 
 
 class Interval(NamedTuple):
@@ -121,7 +125,8 @@ class Result:
     `regret` is pseudo-regret (3); `realised_regret` uses the rewards drawn; `grid_regret` compares with the best allocation of
     the policy's own grid (None without one); `utility` is the expected utility summed up. `allocations` and `impacts` are
     (instances * runs, checkpoints, arms); `allocation` and `impact` those of the last round. `parity` says how fair the runs
-    were (None where the problem has no fairness measure). Under drift, regret is against the best allocation of each moment.
+    were (None where the problem has no fairness measure). `provenance` says what it was
+    computed with and from. Under drift, regret is against the best allocation of each moment.
     """
 
     policy: str
@@ -139,6 +144,7 @@ class Result:
     names: tuple[str, ...]
     trace: Trace | None = None
     parity: Parity | None = None
+    provenance: dict[str, Any] = field(default_factory=dict)
 
     @property
     def horizon(self) -> int:
@@ -206,6 +212,19 @@ class Result:
             f"  last allocation, mean over runs: {shares}" + self._parity_line()
         )
 
+    def _repr_html_(self) -> str:
+        return html_table(repr(self).splitlines()[0], {self.policy: self})
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file (numpy's `.npz`) that `ae.load_result` reads."""
+        from aftereffect.simulation.saving import save_result
+
+        save_result(self, Path(path))
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Arrays with named dimensions, for which xarray is needed (extra `xarray`)."""
+        return dataset([self])
+
     def _parity_line(self) -> str:
         if self.parity is None:
             return ""
@@ -251,6 +270,19 @@ class Comparison(Mapping[str, Result]):
         import polars
 
         return polars.concat([r.to_frame() for r in self._results.values()], how="diagonal")
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Arrays with named dimensions, for which xarray is needed (extra `xarray`)."""
+        return dataset(list(self._results.values()))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file (numpy's `.npz`) that `ae.load_result` reads."""
+        from aftereffect.simulation.saving import save_result
+
+        save_result(self, Path(path))
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self).splitlines()[0], self._results)
 
     def __repr__(self) -> str:
         first = next(iter(self._results.values()))

@@ -22,6 +22,7 @@ from aftereffect.model.world import Ints
 from aftereffect.oracle.best_fixed import BestFixed, best_fixed, fixed_utilities, moving_utilities
 from aftereffect.policies.base import Policy, Setting
 from aftereffect.simulation.kernel import SUMS, TRACED, buffers, checkpoint_rows, run, sums
+from aftereffect.simulation.provenance import provenance_of
 from aftereffect.simulation.result import Comparison, Parity, Result, Trace
 from aftereffect.theory.fair import FairOptimum, fair_optimum_or_none
 
@@ -197,6 +198,7 @@ def simulate(
         gather(p, prepared, rounds, runs, [finished[p.key, i, r] for i in range(len(prepared)) for r in range(runs)])
         for p in policies
     ]
+    results = [replace(r, provenance=provenance_of(problem, p, seed)) for r, p in zip(results, policies, strict=True)]
     return results[0] if isinstance(policy, Policy) else Comparison(results)
 
 

@@ -45,6 +45,12 @@ class DynamicOptimum:
     achieved: float
     fixed: BestFixed
 
+    def __repr__(self) -> str:
+        return (
+            f"DynamicOptimum(utility={self.utility:.6g}, error={self.error:.2g}, a cycle of {len(self.cycle)}, "
+            f"gap={self.gap:.2g} over {self.fixed!r})"
+        )
+
     @property
     def gap(self) -> float:
         """What the cycle earns a round beyond the best fixed allocation."""
@@ -63,6 +69,9 @@ class DynamicBound:
     bound: float
     price: float
     fixed: BestFixed
+
+    def __repr__(self) -> str:
+        return f"DynamicBound(bound={self.bound:.6g}, price={self.price:.3g}, gap={self.gap:.2g} over {self.fixed!r})"
 
     @property
     def gap(self) -> float:
