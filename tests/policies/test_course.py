@@ -183,9 +183,9 @@ def test_the_chance_of_a_draw_is_kept() -> None:
     agent.ask()
     agent.deploy()
     arm = int(np.argmax(shares))
-    second = agent._course.log[1]
+    second = agent._course.at(2)
     agent.tell(np.where(shares > 0, 1.0, NAN), round=1)
-    assert agent._course.log[1].drawn == second.drawn == (int(np.argmax(second.deployed)), 0.5)
+    assert agent._course.at(2).drawn == second.drawn == (int(np.argmax(second.deployed)), 0.5)
     weights = agent.state.tree[2:4]
     assert weights[arm] == pytest.approx(np.exp(0.2 * 1.0 / 0.5 / 2))
     other = int(np.argmax(second.deployed))
@@ -248,7 +248,7 @@ def test_rounds_older_than_kept_cannot_be_corrected(keep: int) -> None:
             one.ask()
             right = figures[t] if one is same or t != 50 - keep else 1 - figures[t]
             one.tell(right, allocation=[0.5, 0.5])
-    assert len(agent._course.log) <= 2 * keep
+    assert len(agent._course.kept) <= 2 * keep
     assert _bytes(agent) != _bytes(same)
     agent.tell(figures[50 - keep], round=50 - keep + 1, replace=True)
     assert _bytes(agent) == _bytes(same)
@@ -279,3 +279,34 @@ def test_what_is_open_survives_the_disk(policy: ae.Policy, tmp_path: Path, monke
                 } else agent.tell(None, round=t - 3)
     assert moved.open_rounds == steady.open_rounds == [28, 29, 30]
     assert _bytes(moved) == _bytes(steady)
+
+
+def test_the_log_says_what_was_advised_deployed_and_told() -> None:
+    agent = _started(history=[([0.5, 0.5, 0.0], [0.5, 0.5, None])])
+    advised = agent.ask()
+    agent.deploy([0.2, 0.2, 0.6], reason="the council wanted more for the south")
+    agent.tell({"south": 0.25}, trials={"south": 60}, round=2)
+    agent.ask()
+    agent.tell([0.5, 0.5, 0.5])
+    log = agent.log
+    assert log["round"].to_list() == [1] * 3 + [2] * 3 + [3] * 3
+    second = log.filter(log["round"] == 2)
+    assert second["advised"].to_list() == advised.tolist()
+    assert second["share"].to_list() == [0.2, 0.2, 0.6]
+    assert second["reward"].to_list() == [None, None, 0.25]
+    assert second["trials"].to_list() == [None, None, 60.0]
+    assert second["status"].to_list() == ["open", "open", "told"]
+    assert set(second["reason"]) == {"the council wanted more for the south"}
+    assert second["asked_at"][0] <= second["deployed_at"][0] <= second["told_at"][0]
+    first = log.filter(log["round"] == 1)
+    assert first["asked_at"].to_list() == [None] * 3
+    assert first["reward"].to_list() == [0.5, 0.5, None]
+
+
+def test_the_log_is_a_table_of_records() -> None:
+    agent = _started()
+    for _ in range(30):
+        shares = agent.ask()
+        agent.tell(np.where(shares > 0, 0.5, NAN), trials=np.where(shares > 0, 50, 0))
+    records = ae.read_records(agent.log)
+    assert (records.rounds, records.names) == (30, tuple(NAMES))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from time import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +18,19 @@ from aftereffect.model.fairness import Observed
 from aftereffect.model.feedback import ONE, Feedback
 from aftereffect.model.limits import Limits, as_split
 from aftereffect.model.problem import check_names
+from aftereffect.policies import arms
 from aftereffect.policies.base import Policy, Setting
 from aftereffect.policies.course import KEEP, Course, Round
 from aftereffect.policies.late import Late, tell_late
+from aftereffect.policies.log_frame import log_frame
 from aftereffect.policies.pace import before_the_first, keep_pace
 from aftereffect.policies.reading import by_arm
 from aftereffect.policies.round_check import NO_SHARE, OUTSIDE, TRIALS, check_round
 
+if TYPE_CHECKING:
+    import polars as pl
+
+Limit = Sequence[float] | Mapping[str, float] | float | None
 Rewards = Sequence[float] | Mapping[str, float] | npt.NDArray[np.float64]
 
 
@@ -58,6 +64,7 @@ class Agent:
         self._arms = setting.arms
         self._one = setting.feedback_code == ONE
         self._step = setting.step
+        self._plain = not self._draws and self._step is None  # nothing but the round itself to keep
         self._previous = before_the_first(setting.arms, setting.start)  # deployed last
 
     @property
@@ -79,6 +86,11 @@ class Agent:
     def open_rounds(self) -> list[int]:
         """Rounds that were deployed and of which something is still to be told."""
         return self._course.open_rounds
+
+    @property
+    def log(self) -> pl.DataFrame:
+        """The rounds that can still be corrected, one row for each round and arm: advised, deployed, told, when and why."""
+        return log_frame(self._course, self.names)
 
     def ask(self) -> Floats:
         """The allocation to deploy in the next round; asking again before it is deployed or told gives the same."""
@@ -130,6 +142,17 @@ class Agent:
         With `round=n` (as `deploy()` gave it) names speak of their arms alone: the others may follow later, and None says that
         nothing more will come. `replace=True` corrects what was told before.
         """
+        if self._plain and round is None and rewards is not None and measures is None and not replace and not reason:
+            course = self._course
+            if self._pending is not None and course.settled.asked and course.settled.round == course.rounds:
+                deployed = self._pending if allocation is None else self._deployed(allocation)
+                values = by_arm("rewards", rewards, self._arms, self.names)
+                counts = self._no_trials if trials is None else by_arm("trials", trials, self._arms, self.names)
+                code = course.take(deployed, values, counts, trials is not None, (self._pending, self._asked_at))
+                if code:
+                    self._refuse(code, values, counts)
+                self._pending = None
+                return
         if round is not None:
             late = Late(rewards, trials, allocation, measures, replace, reason)
             tell_late(self, require_whole("round", round), late)
@@ -144,6 +167,25 @@ class Agent:
             )
         deployed = self._pending if allocation is None else self._deployed(allocation)
         self._add(self._told(deployed, rewards, trials, measures), time(), reason)
+
+    def open_arm(self, name: str, share: float | None = None) -> None:
+        """A new arm, or one that was closed; `share`: what it gets to begin with, the others as before in what is left.
+
+        The state of the others is kept; the new one starts from what all have in common. Policies that cannot refuse.
+        """
+        arms.open_arm(self, name, share)
+
+    def close_arm(self, name: str) -> None:
+        """No share for an arm any more (a cap of zero); `open_arm` opens it again."""
+        arms.close_arm(self, name)
+
+    def set_limits(self, floors: Limit = None, caps: Limit = None) -> None:
+        """Other floors or caps from the next round on; by name, those of arms that are not named stay."""
+        arms.set_limits(self, floors, caps)
+
+    def rename(self, old: str, new: str) -> None:
+        """Another name for an arm."""
+        arms.rename(self, old, new)
 
     def _told(self, deployed: Floats, rewards: Rewards | None, trials: Any, measures: Rewards | None) -> Round:
         """A round that is told at once, checked."""

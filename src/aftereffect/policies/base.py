@@ -33,6 +33,7 @@ from aftereffect.notation import Named, parse
 from aftereffect.oracle.search import Ints
 from aftereffect.plugins import load_installed
 from aftereffect.policies.rules import Migration, PlainState
+from aftereffect.policies.state_files import carry_over
 
 if TYPE_CHECKING:
     from aftereffect.policies.agent import Agent
@@ -94,6 +95,9 @@ class Policy:
     """An immutable description of how to choose: parameters only."""
 
     name: ClassVar[str] = ""
+    resizes: ClassVar[bool] = (
+        False  # can arms and limits change under way? Then each array keeps what it holds of its arms
+    )
     paper: ClassVar[bool] = False  # the paper's own, or one that it compares with; not inherited
     learns: ClassVar[bool] = True  # does what comes back change what it does?
     one_hot: ClassVar[bool] = False  # gives everything to one arm, so keeps neither floors and caps nor small steps
@@ -142,9 +146,11 @@ class Policy:
 
     def resized(self, state: Any, before: Setting, after: Setting, shares: Floats | None) -> Any:
         """The state with other limits, or with more arms at the end; `shares` is the split to go on from, if one is given."""
-        raise AftereffectError(
-            f"{self.name} cannot change arms or limits under way; start a new agent with the past rounds as history="
-        )
+        if not self.resizes:
+            raise AftereffectError(
+                f"{self.name} cannot change arms or limits under way; start a new agent with the past rounds as history="
+            )
+        return carry_over(state, self.state(after), self.name)
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from time import time
 from typing import Any
 
 import numpy as np
 
 from aftereffect.errors import WrongTell
 from aftereffect.model.curves import Floats
+from aftereffect.model.feedback import ONE
 from aftereffect.policies.base import Policy, Setting
 from aftereffect.policies.rules import Rule, bind
 from aftereffect.policies.state_files import copy_state
+from aftereffect.policies.taking import bind_take
 
 KEEP = 1_000  # rounds that can be corrected
 
@@ -37,6 +40,21 @@ class Round:
     deployed_at = math.nan
     told_at = math.nan
     reason = ""
+
+
+Plain = tuple[Floats, Floats, Floats, float, float]
+"""A round told at once as advised or overridden, as most are: advised, deployed, (seen, reward), asked and told at."""
+
+
+def as_round(kept: Round | Plain) -> Round:
+    """A round of the log in full."""
+    if isinstance(kept, Round):
+        return kept
+    happened = Round()
+    happened.advised, happened.deployed, (happened.seen, happened.reward), happened.asked_at, at = kept
+    happened.deployed_at = happened.told_at = at
+    happened.known = happened.closed = True
+    return happened
 
 
 @dataclass
@@ -65,29 +83,37 @@ class Course:
 
     def __init__(self, policy: Policy, setting: Setting, keep: int = KEEP) -> None:
         self.policy = policy
+        self.started = setting
         self.keep = keep
         self.rounds = 0  # that have happened
         self.first = 0  # of those, no longer in the log
-        self.log: list[Round] = []
+        self.kept: list[Round | Plain] = []
         self.changes: list[Change] = []
         self.base = Stand(None, setting)
         self.settled = Stand(policy.state(setting), setting)
         self.rule: Rule = bind(self.settled.state)
+        self.taking = bind_take(self.settled.state)
+        self._one = setting.feedback_code == ONE
         self._in_parts = setting.feedback == "split" and policy.learns_in_parts()
         self._middle: Stand | None = None  # between the base and now: corrections start from the nearer one
         self._ahead: Stand | None = None
-        self._stop = keep  # settled rounds from which on to take a new one
+        self.stop = keep  # settled rounds from which on to take a new one
 
     def begin_at(self, rounds: int) -> None:
         """The state is that after so many rounds, none of which can be corrected."""
         self.rounds = self.first = self.settled.round = rounds
         self.base = Stand(copy_state(self.settled.state), self.settled.setting, rounds, self.settled.changes)
-        self._stop = rounds + self.keep
+        self.stop = rounds + self.keep
 
     @property
     def setting(self) -> Setting:
         """What holds now."""
-        return self.changes[-1].setting if self.changes else self.base.setting
+        return self.changes[-1].setting if self.changes else self.started
+
+    @property
+    def log(self) -> list[Round]:
+        """The rounds that are kept, in full."""
+        return [as_round(kept) for kept in self.kept]
 
     def ask(self, allocation: Floats) -> Any:
         """Fill the next round's allocation; gives the state that it came from."""
@@ -109,10 +135,27 @@ class Course:
         stand = self.settled
         if happened.closed and stand.round == self.rounds:
             self._fold(stand, happened)
-        self.log.append(happened)
+        self.kept.append(happened)
         self.rounds += 1
-        if stand.round >= self._stop:
-            self._remember()
+        if stand.round >= self.stop:
+            self.remember()
+
+    def take(
+        self, deployed: Floats, rewards: Floats, trials: Floats, counted: bool, advice: tuple[Floats, float]
+    ) -> int:
+        """The next round has happened and is told at once, where none is open and it has been asked for: the short way.
+
+        Gives what is wrong with the rewards, if anything is, and then nothing has happened.
+        """
+        stand, t, told = self.settled, self.rounds + 1, np.empty((2, len(deployed)))
+        code = self.taking(stand.state, t, deployed, rewards, trials, counted, self._one, told)
+        if code == 0:
+            self.kept.append((advice[0], deployed, told, advice[1], time()))
+            stand.asked = False
+            stand.round = self.rounds = t
+            if t >= self.stop:
+                self.remember()
+        return code
 
     def at(self, number: int) -> Round:
         """A round by its number, from 1."""
@@ -121,31 +164,33 @@ class Course:
                 f"round {number} is no longer kept (the latest {self.keep:,} are); to correct it, start again from your records: "
                 "policy.start(..., history=)"
             )
-        return self.log[number - self.first - 1]
+        return as_round(self.kept[number - self.first - 1])
 
-    @property
-    def open_rounds(self) -> list[int]:
-        """Rounds of which something is still to be told."""
-        first = self.settled.round
-        return [first + 1 + i for i, r in enumerate(self.log[first - self.first :]) if not r.closed]
-
-    def told(self, number: int) -> None:
+    def put(self, number: int, happened: Round) -> None:
         """What is known of a round has changed: fold anew what it bears on."""
+        self.kept[number - self.first - 1] = happened
         self._ahead = None
         if number <= self.settled.round:
             self._go_back(number)
         self.settle()
 
+    @property
+    def open_rounds(self) -> list[int]:
+        """Rounds of which something is still to be told."""
+        first = self.settled.round
+        beyond = self.kept[first - self.first :]
+        return [first + 1 + i for i, r in enumerate(beyond) if isinstance(r, Round) and not r.closed]
+
     def settle(self) -> None:
         """Take in all rounds up to the first that is open."""
         stand = self.settled
         while stand.round < self.rounds:
-            happened = self.log[stand.round - self.first]
+            happened = as_round(self.kept[stand.round - self.first])
             if not happened.closed:
                 break
             self._fold(stand, happened)
-            if stand.round >= self._stop:
-                self._remember()
+            if stand.round >= self.stop:
+                self.remember()
         if stand.round == self.rounds:
             self._change(stand)
 
@@ -167,7 +212,7 @@ class Course:
             )
         stand = self._ahead
         while stand.round < self.rounds:
-            self._fold(stand, self.log[stand.round - self.first])
+            self._fold(stand, as_round(self.kept[stand.round - self.first]))
         self._change(stand)
         return stand
 
@@ -204,21 +249,21 @@ class Course:
             stand.setting, stand.asked = change.setting, False
             stand.changes += 1
 
-    def _remember(self) -> None:
+    def remember(self) -> None:
         """Keep the state as it is, to start corrections from; forget rounds that are older than need be."""
         now = self.settled
         if self._middle is not None:
             self.base = self._middle
-            del self.log[: self.base.round - self.first]
+            del self.kept[: self.base.round - self.first]
             self.first = self.base.round
         self._middle = Stand(copy_state(now.state), now.setting, now.round, now.changes)
-        self._stop = now.round + self.keep
+        self.stop = now.round + self.keep
 
     def _go_back(self, number: int) -> None:
         """To a state from before a round."""
         if self._middle is not None and self._middle.round >= number:
             self._middle = None
-            self._stop = self.base.round + self.keep
+            self.stop = self.base.round + self.keep
         known = self._middle or self.base
         state = self.policy.state(known.setting) if known.state is None else copy_state(known.state)
         self.settled = Stand(state, known.setting, known.round, known.changes)

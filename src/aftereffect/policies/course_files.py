@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from aftereffect.errors import CorruptFile, require_whole, shown
 from aftereffect.model.limits import Limits
+from aftereffect.policies.arms import changed_setting
 from aftereffect.policies.base import MOST_ROUNDS, Policy, Setting
 from aftereffect.policies.course import KEEP, Change, Course, Round, Stand
 from aftereffect.policies.rules import is_foreign, is_plain
@@ -98,11 +98,11 @@ def read_course(content: dict[str, Any], policy: Policy, setting: Setting) -> Co
     first = require_whole("base", base["round"], 0, settled)
     course.base = _read_stand(base, policy, settings, first, base["changes"])
     course.first = course.base.round
-    course.log = [
+    course.kept = [
         _read_round(entry, settings[_changes_before(course, course.first + 1 + i)].arms)
         for i, entry in enumerate(content["log"])
     ]
-    require_sense("log", len(course.log) == rounds - course.first, np.array([len(course.log)]))
+    require_sense("log", len(course.kept) == rounds - course.first, np.array([len(course.kept)]))
     return course
 
 
@@ -129,9 +129,8 @@ def _read_stand(content: dict[str, Any], policy: Policy, settings: list[Setting]
 
 def _read_change(entry: dict[str, Any], setting: Setting) -> Change:
     after = require_whole("after", entry["after"], 0, MOST_ROUNDS)
-    arms, shares = require_whole("arms", entry["arms"]), entry["shares"]
-    held = None if shares is None else read_numbers("shares", shares, np.zeros(arms))
-    changed = dataclasses.replace(setting, arms=arms, limited=read_limits(entry))
+    changed, shares = changed_setting(setting, read_limits(entry)), entry["shares"]
+    held = None if shares is None else read_numbers("shares", shares, np.zeros(changed.arms))
     return Change(after, _mark("asked", entry["asked"]), changed, held)
 
 

@@ -74,6 +74,7 @@ from aftereffect.policies.curves.values import price, take_turn
 from aftereffect.policies.grid import deploy_levels, make_grid
 from aftereffect.policies.rules import Saved, register_rule
 from aftereffect.policies.sense import require_sense
+from aftereffect.policies.state_files import carry_over
 
 LEVELS = 200  # half a percent; twice as many gain a little at kinks, lose it elsewhere and cost twice the time
 FINER_FROM = 200_000  # rounds from which on half a percent is too coarse at a kink: levels then grow with the root of the horizon
@@ -217,6 +218,9 @@ class CurveThompson(Policy):
     def check_state(self, state: CurvesState, fresh: CurvesState) -> None:
         check_curves(state, fresh)
 
+    def resized(self, state: CurvesState, before: Setting, after: Setting, shares: Floats | None) -> CurvesState:
+        return resized_curves(state, self.state(after), self.grid(after), shares, self.name)
+
     def explain(self, state: CurvesState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         return explain_curves(state, self.grid(setting))
 
@@ -248,6 +252,26 @@ def check_curves(state: CurvesState, fresh: CurvesState) -> None:
     for name, least in (("banks", 0.0), ("noise", 1e-9), ("spread", 0.0)):
         require_sense(name, bool(np.all(getattr(state, name) >= least)), np.zeros(0))
     require_sense("spread", bool(np.all(state.spread[DISPERSION] > 0)), state.spread)
+
+
+def resized_curves(state: CurvesState, fresh: CurvesState, grid: Grid, shares: Floats | None, who: str) -> CurvesState:
+    """Other limits, or more arms: what is known of the others is kept, and decided anew at the next ask.
+
+    A new arm was never seen; how much rewards scatter it has in common with the others.
+    """
+    arms, steps = len(state.home), grid.levels
+    may_take_turns = int(fresh.now["may_take_turns"][0])
+    resized: CurvesState = carry_over(state, fresh, who, ("bounds", "home", "levels"))
+    for name, levels in (("home", state.home), ("levels", state.levels)):
+        held = np.zeros(len(fresh.home))
+        held[:arms] = levels / steps
+        getattr(resized, name)[:] = levels_near(grid, held if shares is None or name == "levels" else shares)
+    resized.noise[arms:] = state.noise.mean(axis=0)
+    resized.spread[:, arms:] = state.spread.mean(axis=1, keepdims=True)
+    resized.now["may_take_turns"] = may_take_turns
+    resized.now["takes_turns"] = 0
+    resized.now["hold_until"] = 0
+    return resized
 
 
 def usual_levels(setting: Setting) -> int:

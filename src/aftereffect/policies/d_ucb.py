@@ -63,6 +63,7 @@ class DUCB(Policy):
     """
 
     name: ClassVar[str] = "d-ucb"
+    resizes: ClassVar[bool] = True
     paper: ClassVar[bool] = True
     one_hot: ClassVar[bool] = True
     look: ClassVar[tuple[str, str] | None] = ("#D55E00", "v")

@@ -21,7 +21,14 @@ from aftereffect.model.fairness import check_tolerance
 from aftereffect.oracle.bands import best_in_band
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.base import Grid, Policy, Setting, check_memory, check_positive, check_whole, register
-from aftereffect.policies.curve_thompson import MOST_LEVELS, CurveThompson, check_curves, drop_unread, explain_curves
+from aftereffect.policies.curve_thompson import (
+    MOST_LEVELS,
+    CurveThompson,
+    check_curves,
+    drop_unread,
+    explain_curves,
+    resized_curves,
+)
 from aftereffect.policies.curves.decision import (
     SEARCHING,
     TRYING,
@@ -61,6 +68,7 @@ from aftereffect.policies.rules import register_rule
 from aftereffect.policies.rules import skip as skip_curves
 from aftereffect.policies.rules import tell as tell_curves
 from aftereffect.policies.sense import require_sense
+from aftereffect.policies.state_files import arrays_of, carry_over
 
 CELLS, USUAL_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
 DISTRUST = 1.5  # reward that a deviation of a measure's estimate costs
@@ -299,6 +307,17 @@ class FairThompson(Policy):
         require_sense("belief", bool(np.all((belief > 0) & (belief < 1))), belief)
         require_sense("noise", bool(np.all(state.noise > 0) and np.all(state.spread[DISPERSION] > 0)), state.spread)
         require_sense("booked", bool(np.all(state.booked >= 0)), np.zeros(0))
+
+    def resized(
+        self, state: FairThompsonState, before: Setting, after: Setting, shares: Floats | None
+    ) -> FairThompsonState:
+        fresh, arms = self.state(after), len(state.spread[0])
+        curves = resized_curves(state.curves, fresh.curves, self.grid(after), shares, self.name)
+        within = [name for name in arrays_of(fresh) if name.startswith("curves.")]
+        resized: FairThompsonState = carry_over(state, fresh._replace(curves=curves), self.name, within)
+        resized.noise[arms:] = state.noise.mean(axis=0)
+        resized.spread[:, arms:] = state.spread.mean(axis=1, keepdims=True)
+        return resized
 
     def explain(self, state: FairThompsonState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         reasons = explain_curves(state.curves, self.grid(setting))

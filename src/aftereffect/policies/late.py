@@ -46,8 +46,7 @@ def tell_late(agent: Agent, number: int, late: Late) -> None:
         return
     if late.reason:
         after.reason = late.reason
-    course.log[number - course.first - 1] = after
-    course.told(number)
+    course.put(number, after)
     if number == course.rounds:
         agent._previous[:] = after.deployed
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from aftereffect.errors import CorruptFile, shown
+from aftereffect.errors import AftereffectError, CorruptFile, shown
 from aftereffect.policies.rules import PlainState, Saved, filing_of
 
 Array = np.ndarray[Any, Any]
@@ -47,6 +47,24 @@ def copy_state(state: Any) -> Any:
         return state.copy()
     scratch = filing_of(state).scratch
     return type(state)(*(part if name in scratch else copy_state(part) for name, part in state._asdict().items()))
+
+
+def carry_over(state: Any, fresh: Any, who: str, anew: Sequence[str] = ()) -> Any:
+    """A fresh state with other limits or more arms at the end, filled with what an earlier one holds, but for fields `anew`."""
+    before, after = arrays_of(state), arrays_of(fresh)
+    before = {name: array for name, array in before.items() if name not in anew}
+    arms = None
+    for name, array in before.items():
+        for old, new in zip(array.shape, after[name].shape, strict=True):
+            if old != new and arms is None:
+                arms = (old, new)
+            if old != new and (old, new) != arms:
+                raise AftereffectError(
+                    f"{who} would need another grid with other arms or limits; give it levels= at the start"
+                )
+    for name, array in before.items():
+        after[name][tuple(slice(size) for size in array.shape)] = array
+    return fresh
 
 
 def write_state(state: Any) -> tuple[dict[str, int], Saved]:

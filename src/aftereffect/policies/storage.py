@@ -42,13 +42,13 @@ def save_agent(agent: Agent, path: str | PathLike[str]) -> None:
 
 def agent_text(agent: Agent) -> str:
     """An agent as the text of its file."""
-    course, setting = agent._course, agent.setting
+    course, setting = agent._course, agent._course.started
     content = {
         "policy": _write_policy(agent.policy),
         "horizon": setting.horizon,
         "feedback": setting.feedback,
         "observed": setting.observed,
-        **write_limits(course.base.setting),
+        **write_limits(setting),
         "start": None if setting.start is None else setting.start.tolist(),
         "step": setting.step,
         "caution": setting.caution,

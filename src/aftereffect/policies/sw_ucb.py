@@ -72,6 +72,7 @@ class SWUCB(Policy):
     """
 
     name: ClassVar[str] = "sw-ucb"
+    resizes: ClassVar[bool] = True
     paper: ClassVar[bool] = True
     one_hot: ClassVar[bool] = True
     look: ClassVar[tuple[str, str] | None] = ("#E69F00", "^")

@@ -50,6 +50,7 @@ class Thompson(Policy):
     """
 
     name: ClassVar[str] = "thompson"
+    resizes: ClassVar[bool] = True
     paper: ClassVar[bool] = True
     one_hot: ClassVar[bool] = True
     look: ClassVar[tuple[str, str] | None] = ("#7A4FA3", ">")

@@ -56,6 +56,7 @@ class UCB1(Policy):
     """
 
     name: ClassVar[str] = "ucb1"
+    resizes: ClassVar[bool] = True
     paper: ClassVar[bool] = True
     one_hot: ClassVar[bool] = True
     look: ClassVar[tuple[str, str] | None] = ("#8C6D1F", "<")

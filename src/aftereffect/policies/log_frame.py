@@ -1,0 +1,59 @@
+"""An agent's latest rounds as a table, one row for each round and arm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from aftereffect.policies.course import Course, Round
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def log_frame(course: Course, names: Sequence[str] | None) -> pl.DataFrame:
+    """Round, arm, what was advised and deployed (`share`), what was told of it and when, and the reason.
+
+    The columns that records have are called as there: `ae.read_records` takes the table as it is.
+    """
+    import polars as pl
+
+    rows = [
+        row for number, happened in enumerate(course.log, course.first + 1) for row in _rows(number, happened, names)
+    ]
+    moment = pl.Datetime("us", "UTC")
+    columns: dict[str, Any] = {
+        "round": pl.Int64,
+        "arm": pl.String,
+        "advised": pl.Float64,
+        "share": pl.Float64,
+        "reward": pl.Float64,
+        "trials": pl.Float64,
+        "measure": pl.Float64,
+        "status": pl.String,
+        "asked_at": moment,
+        "deployed_at": moment,
+        "told_at": moment,
+        "reason": pl.String,
+    }
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def _rows(number: int, happened: Round, names: Sequence[str] | None) -> list[tuple[Any, ...]]:
+    moments = [_moment(at) for at in (happened.asked_at, happened.deployed_at, happened.told_at)]
+    rows = []
+    for k, share in enumerate(happened.deployed.tolist()):
+        trials = float(happened.seen[k])
+        advised = None if happened.advised is None else float(happened.advised[k])
+        measure = None if happened.measure is None or math.isnan(happened.measure[k]) else float(happened.measure[k])
+        status = "open" if math.isnan(trials) else "told" if happened.known else "unknown"
+        told = (float(happened.reward[k]), trials) if trials > 0 else (None, None if math.isnan(trials) else trials)
+        arm = str(k) if names is None else names[k]
+        rows.append((number, arm, advised, share, *told, measure, status, *moments, happened.reason or None))
+    return rows
+
+
+def _moment(seconds: float) -> datetime | None:
+    return None if math.isnan(seconds) else datetime.fromtimestamp(seconds, UTC)
