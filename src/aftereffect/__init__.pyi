@@ -77,6 +77,7 @@ from aftereffect.records.fit import fit as fit
 from aftereffect.records.reading import read_records as read_records
 from aftereffect.records.table import Records as Records
 from aftereffect.report.plot import plot as plot
+from aftereffect.service.client import Client as Client
 from aftereffect.simulation.result import Comparison as Comparison
 from aftereffect.simulation.result import Result as Result
 from aftereffect.simulation.saving import load_result as load_result

@@ -155,10 +155,19 @@ class Browser:
 
     # What a reader does.
 
-    def open(self, page: Path) -> None:
-        """Load a file and wait until its charts are drawn."""
+    def open(self, page: Path | str) -> None:
+        """Load a file or an address and wait until its charts are drawn."""
         self._loaded = False
-        self.call("Page.navigate", url=page.resolve().as_uri())
+        self.call("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
+        self._wait_for_load()
+
+    def follow(self, selector: str) -> None:
+        """Press what leads to another page, and wait for that."""
+        self._loaded = False
+        self.evaluate(f"document.querySelector({json.dumps(selector)}).click()")
+        self._wait_for_load()
+
+    def _wait_for_load(self) -> None:
         while not self._loaded:
             self._read()
         self.settle()

@@ -10,6 +10,7 @@ from aftereffect import __version__
 from aftereffect.cli.imports import say_in_help, take_imports
 from aftereffect.cli.mistakes import CLICK_ERROR, Commands, as_mistake
 from aftereffect.cli.program_app import program_app
+from aftereffect.cli.service_app import serve, token_app
 
 app = typer.Typer(
     name="aftereffect",
@@ -20,6 +21,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(program_app, name="program")
+app.add_typer(token_app, name="token")
+app.command()(serve)
 
 
 def execute(arguments: list[str]) -> int:

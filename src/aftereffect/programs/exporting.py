@@ -22,11 +22,17 @@ def export(events: list[Content], path: str | PathLike[str]) -> None:
     kind = target.suffix.lower()
     if kind not in KINDS:
         raise UnknownName(f"extension of {str(target)!r}:", target.suffix, KINDS)
-    lines = "".join(json.dumps(event) + "\n" for event in events) if kind == ".jsonl" else ""
     try:
-        write_file(target, lines.encode() if kind == ".jsonl" else _table(kind, events))
+        write_file(target, exported(events, kind))
     except OSError as error:
         raise AftereffectError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
+
+
+def exported(events: list[Content], kind: str) -> bytes:
+    """The record as the content of a file of that kind."""
+    if kind == ".jsonl":
+        return "".join(json.dumps(event) + "\n" for event in events).encode()
+    return _table(kind, events)
 
 
 def _table(kind: str, events: list[Content]) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from os import PathLike
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -25,7 +25,10 @@ from aftereffect.programs.rounds import rounds_of
 from aftereffect.programs.schema import events
 
 if TYPE_CHECKING:
+    from aftereffect.policies.agent import Agent
     from aftereffect.programs.audit import Audit
+
+Seen = TypeVar("Seen")
 
 SNAPSHOT_EVERY = 200  # events that opening may have to fold again
 
@@ -159,6 +162,17 @@ class Program:
                 if not asked:
                     self._forget()  # explaining asks, and that is not on record
             return self._explained[1]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The arms' names."""
+        with self._lock:
+            return self._now().names
+
+    def look(self, reader: Callable[[Agent], Seen]) -> Seen:
+        """What a reader makes of the agent as it stands, which it must not change."""
+        with self._lock:
+            return reader(self._now().agent)
 
     def show(self) -> Content:
         """What the program is and where it stands, as plain data."""

@@ -18,7 +18,8 @@ def rounds_of(events: Iterable[Content]) -> list[Content]:
             for past, record in enumerate(request.get("history") or [], 1):
                 _entry(rounds, past).update(record)
         elif event["kind"] == "ask":
-            _entry(rounds, number)["advised"] = answer["allocation"]
+            expected = (answer.get("reason") or {}).get("expected")
+            _entry(rounds, number).update(advised=answer["allocation"], expected=expected)
         elif event["kind"] in ("deploy", "tell"):
             entry = _entry(rounds, number)
             entry |= {"at": event["at"], "by": event["by"]}
@@ -30,5 +31,5 @@ def rounds_of(events: Iterable[Content]) -> list[Content]:
 
 
 def _entry(rounds: dict[int, Content], number: int) -> Content:
-    empty: Content = {"round": number, "advised": {}, "allocation": {}, **{what: {} for what in TOLD}}
+    empty: Content = {"round": number, "advised": {}, "expected": None, "allocation": {}, **{what: {} for what in TOLD}}
     return rounds.setdefault(number, {**empty, "at": None, "by": None})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
 VERSION_TABLE = "aftereffect_schema"  # alembic's, under a name that nobody else uses in a shared database
-NEWEST = "0001"  # the last of the migrations
+NEWEST = "0002"  # the last of the migrations
 
 tables = MetaData()
 

@@ -1,0 +1,189 @@
+"""What a program's page shows, put together from its record and its agent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aftereffect.model.curves import Floats
+from aftereffect.policies.agent import Agent
+from aftereffect.policies.curves.decision import CurvesState
+from aftereffect.policies.curves.estimates import components, mixture
+from aftereffect.policies.curves.fit import COUNT, PRECISION, PULLED
+from aftereffect.programs.program import Program
+from aftereffect.programs.rounds import rounds_of
+from aftereffect.service.words import alarms, event_in_words, why
+
+EVENTS_SHOWN = 50
+SEARCHED = 5000  # latest events that a search looks through
+ROUNDS_DRAWN = 520
+EVENTS_A_ROUND = 4  # at most, as a rule: asked, deployed, told, corrected
+NODES_DRAWN = 101
+BAND = 1.96  # deviations: 95 percent
+
+
+def program_view(program: Program, search: str = "", before: int | None = None, audit: bool = False) -> dict[str, Any]:
+    """Everything that the page's template names."""
+    shown = program.show()
+    found, older = _events(program, shown["events"], search, before)
+    advice = shown["asked"]
+    rounds = latest_rounds(program, shown["events"])
+    deployed = [row["allocation"] for row in rounds]
+    reasons = {} if shown["archived"] else program.explain()
+    return {
+        "program": {"sample": shown["name"] == "sample", **shown},
+        "advice": None if advice is None else _advice(advice, shown, deployed[-1] if deployed else {}),
+        "reason": why(reasons) if advice is not None else [],
+        "alarms": alarms(reasons),
+        "open_rounds": _open(rounds, shown),
+        "limits": [{"arm": arm, "floor": shown["floors"][arm], "cap": shown["caps"][arm]} for arm in shown["arms"]],
+        "events": found,
+        "older": older,
+        "search": search,
+        "audit": _audited(program) if audit else None,
+    }
+
+
+def _advice(advice: dict[str, Any], shown: dict[str, Any], latest: dict[str, float]) -> list[dict[str, Any]]:
+    rows = []
+    for arm, share in advice["allocation"].items():
+        change = share - latest[arm] if arm in latest else None
+        rows.append(
+            {
+                "arm": arm,
+                "share": share,
+                "units": round(share * shown["units"]) if shown["units"] else None,
+                "change": "new" if change is None else "same" if abs(change) < 5e-4 else f"{100 * change:+.1f} points",
+            }
+        )
+    return rows
+
+
+def latest_rounds(program: Program, count: int) -> list[dict[str, Any]]:
+    """The rounds that the page draws."""
+    return rounds_of(program.events(after=max(0, count - EVENTS_A_ROUND * ROUNDS_DRAWN)))[-ROUNDS_DRAWN:]
+
+
+def _events(program: Program, count: int, search: str, before: int | None) -> tuple[list[dict[str, Any]], int | None]:
+    """The page's part of the log, latest first, and where the older part begins."""
+    end = count if before is None else max(0, min(count, before - 1))
+    if search:
+        rows = [_row(event) for event in program.events(after=max(0, count - SEARCHED))]
+        wanted = search.casefold()
+        found = [row for row in rows if wanted in f"{row['words']} {row['by']} {row['at']}".casefold()]
+        return found[::-1][:EVENTS_SHOWN], None
+    first = max(0, end - EVENTS_SHOWN)
+    rows = [_row(event) for event in program.events(after=first, limit=end - first)] if end else []
+    return rows[::-1], first + 1 if first > 0 else None
+
+
+def _row(event: dict[str, Any]) -> dict[str, Any]:
+    return {"number": event["sequence"], "at": event["at"], "by": event["by"] or "", "words": event_in_words(event)}
+
+
+def _open(rounds: list[dict[str, Any]], shown: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rounds that wait for rewards, with what each arm had and whether it has reported."""
+    waiting = [row for row in rounds if row["round"] in shown["open_rounds"]]
+    return [
+        {
+            "round": row["round"],
+            "deployed_at": row["at"],
+            "arms": [
+                {
+                    "name": arm,
+                    "share": row["allocation"].get(arm, 0.0),
+                    "told": arm in row["rewards"],
+                    "units": round(row["allocation"].get(arm, 0.0) * shown["units"]) if shown["units"] else None,
+                }
+                for arm in shown["arms"]
+            ],
+        }
+        for row in waiting
+    ]
+
+
+def _audited(program: Program) -> dict[str, Any]:
+    found = program.audit()
+    if not found.fits:
+        return {"fits": False, "words": f"Something does not fit: {found.reason}"}
+    words = f"All fits: {found.events:,} events chained, {found.recomputed:,} decisions recomputed bit by bit"
+    if found.not_recomputed:
+        words += f", {found.not_recomputed:,} made by other versions and not recomputed"
+    return {"fits": True, "words": f"{words}."}
+
+
+def charts(program: Program) -> dict[str, Any]:
+    """The numbers behind the page's charts."""
+    shown = program.show()
+    return {"curves": program.look(curves), "time": _over_time(shown["arms"], latest_rounds(program, shown["events"]))}
+
+
+def curves(agent: Agent) -> list[dict[str, Any]]:
+    """Each arm's curve with its band and the means that were seen, where the policy keeps curves."""
+    state = getattr(agent.state, "curves", agent.state)
+    if not isinstance(state, CurvesState) or not state.banks[:, COUNT].any():
+        return []
+    mean, deviation = mixture(list(components(state, state.home)))
+    booked, steps = state.banks[state.now["track"][0]], mean.shape[1] - 1
+    drawn = np.unique(np.linspace(0, steps, NODES_DRAWN).round().astype(int))
+    return [
+        {
+            "arm": name,
+            "share": (drawn / steps).tolist(),
+            "estimate": mean[k, drawn].tolist(),
+            "low": (mean[k] - BAND * deviation[k])[drawn].clip(0, 1).tolist(),
+            "high": (mean[k] + BAND * deviation[k])[drawn].clip(0, 1).tolist(),
+            "seen": _means_seen(booked[:, k], drawn),
+        }
+        for k, name in enumerate(agent.names or [f"arm {k + 1}" for k in range(len(mean))])
+    ]
+
+
+def _means_seen(booked: Floats, drawn: npt.NDArray[np.int64]) -> list[float | None]:
+    """The mean reward that was booked nearest to each node that is drawn; None where nothing was."""
+    nearest = np.abs(np.arange(booked.shape[1])[:, None] - drawn[None]).argmin(axis=1)
+    precision, pulled = np.zeros(len(drawn)), np.zeros(len(drawn))
+    np.add.at(precision, nearest, booked[PRECISION])
+    np.add.at(pulled, nearest, booked[PULLED])
+    return [float(p / w) if w > 0 else None for p, w in zip(pulled, precision, strict=True)]
+
+
+def _over_time(arms: list[str], rounds: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Shares, rewards, and what was expected beside what was achieved."""
+    if not rounds:
+        return []
+    numbers = [row["round"] for row in rounds]
+
+    def lines(part: str) -> list[dict[str, Any]]:
+        return [{"label": arm, "values": [row[part].get(arm) for row in rounds]} for arm in arms]
+
+    return [
+        {"title": "Shares deployed", "unit": "share", "percent": True, "rounds": numbers, "lines": lines("allocation")},
+        {
+            "title": "Rewards told",
+            "unit": "mean reward",
+            "percent": False,
+            "rounds": numbers,
+            "lines": lines("rewards"),
+        },
+        {
+            "title": "Expected and achieved",
+            "unit": "reward of a round",
+            "percent": False,
+            "rounds": numbers,
+            "lines": [
+                {"label": "expected when advised", "values": [row["expected"] for row in rounds]},
+                {"label": "achieved", "values": [_achieved(row) for row in rounds]},
+            ],
+        },
+    ]
+
+
+def _achieved(row: dict[str, Any]) -> float | None:
+    """The split's reward, once all of its arms have reported."""
+    split = {arm: share for arm, share in row["allocation"].items() if share > 0}
+    if not split or any(row["rewards"].get(arm) is None for arm in split):
+        return None
+    return float(sum(share * row["rewards"][arm] for arm, share in split.items()))

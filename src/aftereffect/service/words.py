@@ -1,0 +1,84 @@
+"""Events and alarms in plain words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def split_in_words(shares: dict[str, float]) -> str:
+    """Shares by arm, as people write them."""
+    return ", ".join(f"{arm} {100 * share:.1f} %" for arm, share in shares.items())
+
+
+def event_in_words(event: dict[str, Any]) -> str:
+    """One line for an event of any kind."""
+    request, answer, kind = event["request"], event["answer"], event["kind"]
+    if kind == "create":
+        return f"Created with {', '.join(request['arms'])}, decided by {request['policy']}"
+    if kind == "ask":
+        return f"Round {answer['round']}: advised {split_in_words(answer['allocation'])}"
+    if kind == "deploy":
+        as_advised = "as advised" if request.get("allocation") is None else "differently"
+        return f"Round {answer['round']}: deployed {as_advised}, {split_in_words(answer['allocation'])}"
+    if kind == "tell":
+        return _tell_in_words(request, answer)
+    if kind == "limits":
+        return f"Limits changed: floors {split_in_words(request.get('floors') or {}) or 'as before'}; caps " + (
+            split_in_words(request.get("caps") or {}) or "as before"
+        )
+    if kind == "upgrade":
+        return "From here on decided with another version or on another machine"
+    named = request.get("arm") or request.get("policy") or ""
+    return f"{kind.replace('-', ' ').replace('_', ' ').capitalize()} {named}".strip()
+
+
+def _tell_in_words(request: dict[str, Any], answer: dict[str, Any]) -> str:
+    number, rewards = answer.get("round"), request.get("rewards")
+    if rewards is None:
+        return f"Round {number}: closed without rewards"
+    trials = request.get("trials") or {}
+    parts = [
+        f"{arm} {round(value * trials[arm], 3):g} of {trials[arm]:g}" if arm in trials else f"{arm} {value:.4g}"
+        for arm, value in rewards.items()
+    ]
+    return f"Round {number}: {'corrected to' if request.get('replace') else 'told'} {', '.join(parts)}"
+
+
+def alarms(reasons: dict[str, Any]) -> list[str]:
+    """What somebody should look at, from an explanation."""
+    found = []
+    if reasons.get("drift", {}).get("drifting"):
+        found.append(
+            "Responses have changed over time: recent rounds are foretold better by the recent past than by all of it. "
+            "Older rounds count less now."
+        )
+    if reasons.get("model", {}).get("contradicted"):
+        better = reasons["model"].get("better", {})
+        found.append(
+            "What came back contradicts the memory that was given"
+            + (f"; a memory of {better['memory']:.2f} explains it better." if "memory" in better else ".")
+        )
+    arms = reasons.get("arms", [])
+    for arm in arms if isinstance(arms, list) else [{"arm": name, **rest} for name, rest in arms.items()]:
+        for low, high in arm.get("never_visited", []):
+            found.append(
+                f"{arm['arm']} between {100 * low:.0f} and {100 * high:.0f} percent: never tried, and it could matter."
+            )
+    return found
+
+
+def why(reasons: dict[str, Any]) -> list[str]:
+    """Why the advice is what it is, in a few lines."""
+    stage = {
+        "home": "It stays with the split that is known to be good: nothing else is likely enough to pay.",
+        "trying": "It tries a step towards a split that may be better, because what it would show is worth what it may cost.",
+        "searching": "It looks at a range that has hardly been tried and could be better.",
+        "moving": "It moves: the estimates say that this split is better, by more than their doubt.",
+    }
+    lines = [stage[reasons["stage"]]] if reasons.get("stage") in stage else []
+    if "expected" in reasons and "home" in reasons:
+        lines.append(
+            f"Expected reward of a round: {reasons['expected']:.4g}; of the split known to be good: "
+            f"{reasons['home']['expected']:.4g}."
+        )
+    return lines
