@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 import numba
+from numba.core import compiler, registry
 from numba.core.errors import NumbaError, NumbaRuntimeError
 from numba.extending import overload
 
@@ -21,6 +22,14 @@ from aftereffect._fingerprint import chosen_by
 from aftereffect._kernel_cache import KernelCache, find_directory
 from aftereffect._kernel_errors import explained
 from aftereffect.errors import CannotCompile
+
+try:
+    from aftereffect._parts import PART, Kernel
+except (ImportError, AttributeError):  # a numba with other insides: slower to compile, nothing else
+    PART, Kernel = {}, None  # type: ignore[assignment, misc]
+
+_compiler: Any = compiler  # untyped
+_registry: Any = registry
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -52,13 +61,31 @@ def cache_directory() -> tuple[Path | None, str]:
 
 # Kernels work in place on arrays that their caller holds, so they need no reference counts; without numba's runtime
 # (`_nrt`) the simulation loop is four times faster. Only what creates arrays keeps it.
-_BARE: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
+WITHOUT_RUNTIME: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
+WITH_RUNTIME: dict[str, Any] = {"error_model": "numpy"}
+
+
+def accepted(options: dict[str, Any], fallback: dict[str, Any]) -> dict[str, Any]:
+    """The options if this numba knows them (`_nrt` is a private one), else those that are slower and always right."""
+    try:
+        _registry.cpu_target.options.parse_as_flags(_compiler.Flags(), dict(options))
+    except (KeyError, AttributeError, TypeError):
+        return fallback
+    return options
+
+
+_BARE = accepted(WITHOUT_RUNTIME, WITH_RUNTIME)
 
 
 def _compiled(function: Function, **options: Any) -> Function:
-    compiled: Any = numba.njit(nogil=True, **options)(function)
-    if hasattr(compiled, "_cache"):  # not where NUMBA_DISABLE_JIT leaves functions as they are
-        compiled._cache = KernelCache(compiled.py_func, compiled.targetoptions, *cache_directory())
+    if numba.config.DISABLE_JIT:
+        return function
+    compiled: Any
+    if Kernel is None or "_nrt" not in options:
+        compiled = numba.njit(nogil=True, **options)(function)
+    else:
+        compiled = Kernel(function, nogil=True, **options)
+    compiled._cache = KernelCache(compiled.py_func, compiled.targetoptions, *cache_directory())
     return compiled  # type: ignore[no-any-return]
 
 
@@ -74,7 +101,7 @@ def helper(function: Function) -> Function:
 
 def allocating_kernel(function: Function) -> Function:
     """The same for a function that creates arrays."""
-    return _compiled(function, error_model="numpy")
+    return _compiled(function, **WITH_RUNTIME)
 
 
 def own_helper(function: Function) -> Function:
@@ -103,7 +130,7 @@ def dispatch(generic: Callable[..., Any]) -> Callable[[Function], Function]:
     """
 
     def decorate(choose: Function) -> Function:
-        options: Any = {"forceinline": True, **_BARE}
+        options: Any = {"forceinline": True, **_BARE, **PART}
         overload(generic, jit_options=options)(without_annotations(choose))
         chosen_by(generic, choose)
         return choose
