@@ -30,6 +30,7 @@ def plan(peers: Path) -> list[tuple[str, str, Measure]]:
         ("two threads: speed over one's", "at least 1.7", loops.threads),
         ("aftereffect --help", "at most 0.5 s", processes.help_time),
         ("a second process's first simulate", "at most 2.5 s", processes.second_process),
+        ("the first minute: compiling with an empty cache", "at most 12 and 20 s", processes.cold_start),
         ("peak memory", "", processes.memory),
         ("records: a million rows", "at most 5 s", records.a_million_rows),
     ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from bench.rows import Missing, Row, at_most
@@ -17,6 +19,22 @@ FIRST_SIMULATION = """
 import aftereffect as ae
 problem = ae.problem("gaussian", arms=2, memory=0.4, seed=7)
 ae.simulate(problem, ae.policy("history-ucb"), horizon=10_000, runs=10, seed=1)
+"""
+
+FIRST_DECISION = """
+import time
+import aftereffect as ae
+agent = ae.recommended(3).start(3, seed=1, feedback="split", start="even")
+agent.ask()
+agent.tell([0.5, 0.4, 0.6])
+print(time.process_time())
+"""
+
+FIRST_RUN = """
+import time
+import aftereffect as ae
+ae.simulate(ae.problem("gaussian", arms=2, memory=0.4, seed=7), ae.recommended(2, 1_000), horizon=1_000, runs=1, seed=1)
+print(time.process_time())
 """
 
 PEAK = """
@@ -51,6 +69,23 @@ def second_process() -> list[Row]:
     took = process_seconds([sys.executable, "-c", FIRST_SIMULATION])
     note = f"whole process, history-ucb, median of {REPETITIONS}"
     return [at_most("a second process's first simulate, cache warm", took, 2.5, note, " s")]
+
+
+def cold_start() -> list[Row]:
+    """What compiling costs the very first time: processor seconds of a process with an empty cache."""
+    agent, simulation = (_cold_seconds(code) for code in (FIRST_DECISION, FIRST_RUN))
+    note = "processor time, nothing compiled before; the recommended policy"
+    return [
+        at_most("the first ask and tell, cold", agent, 12.0, note, " s", digits=1),
+        at_most("the first simulate, cold", simulation, 20.0, note, " s", digits=1),
+    ]
+
+
+def _cold_seconds(code: str) -> float:
+    with tempfile.TemporaryDirectory() as empty:
+        environment = {**os.environ, "XDG_CACHE_HOME": empty}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    return float(done.stdout)
 
 
 def peak_megabytes(horizon: int) -> float:

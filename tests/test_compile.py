@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 import pytest
 
 from aftereffect import _compile
@@ -65,3 +66,46 @@ def test_without_annotations_keeps_everything_else() -> None:
     assert bare.__annotations__ == {}
     assert bare(1) == 4
     assert (bare.__name__, bare.__module__) == (example.__name__, example.__module__)
+
+
+def test_kernels_do_without_numbas_runtime() -> None:
+    """A canary: if numba refuses its private option, everything still works and is several times slower."""
+    assert _compile.accepted(_compile.WITHOUT_RUNTIME, _compile.WITH_RUNTIME) is _compile.WITHOUT_RUNTIME
+    assert _compile.accepted({"_no_such_option": False}, _compile.WITH_RUNTIME) is _compile.WITH_RUNTIME
+
+
+def test_kernels_work_with_numbas_runtime_too() -> None:
+    options: dict[str, Any] = {"forceinline": True, **_compile.WITH_RUNTIME}
+
+    def doubled(x: float) -> float:
+        return 2.0 * x
+
+    double = _compile._compiled(doubled, **options)
+    assert type(double) is not _compile.Kernel
+    assert _compile._compiled(lambda x: double(x) + 1.0, **_compile.WITH_RUNTIME)(1.5) == 4.0
+
+
+def test_what_kernels_call_has_no_machine_code_of_its_own() -> None:
+    """A canary: numba's insides are as `_parts` takes them to be."""
+
+    @_compile.helper
+    def squared(x: float) -> float:
+        return x * x
+
+    @_compile.kernel
+    def total(values: Any) -> float:
+        result = 0.0
+        for x in values:
+            result += squared(x)
+        return result
+
+    @_compile.kernel
+    def both(first: Any, second: Any) -> float:
+        return total(first) + total(second)
+
+    first, second = np.array([1.0, 2.0]), np.array([3, 4], dtype=np.int32)
+    assert both(first, second) == 30.0
+    compiled: Any = (squared, total, both)
+    assert [len(k.signatures) for k in compiled] == [0, 0, 1]
+    assert total(second) == 25.0  # called from Python it gets its own
+    assert [len(k.signatures) for k in compiled] == [0, 1, 1]

@@ -29,6 +29,7 @@ except (ImportError, AttributeError):  # a numba with other insides: slower to c
     PART, Kernel = {}, None  # type: ignore[assignment, misc]
 
 _compiler: Any = compiler  # untyped
+_config: Any = numba.config
 _registry: Any = registry
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -78,7 +79,7 @@ _BARE = accepted(WITHOUT_RUNTIME, WITH_RUNTIME)
 
 
 def _compiled(function: Function, **options: Any) -> Function:
-    if numba.config.DISABLE_JIT:
+    if _config.DISABLE_JIT:
         return function
     compiled: Any
     if Kernel is None or "_nrt" not in options:

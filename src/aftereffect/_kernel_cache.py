@@ -131,6 +131,7 @@ class KernelCache(_Cache):
             return None
         if self._directory is None:
             _warn(self._reason)
+            announce("every start compiles them again")
             return None
         target_context.refresh()
         path = self._path(sig, target_context.codegen())
@@ -139,6 +140,7 @@ class KernelCache(_Cache):
         try:
             content = path.read_bytes()
         except FileNotFoundError:
+            announce(f"they are kept in {str(self._directory)!r}")
             return None
         except OSError as error:
             _warn(f"{str(path)!r}: {error.strerror or error}")
@@ -190,6 +192,19 @@ def _write(path: Path, content: bytes) -> None:
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+_announced = False
+
+
+def announce(kept: str) -> None:
+    """Say once in a process, to who waits at a terminal, what takes so long."""
+    global _announced
+    if not _announced:
+        _announced = True
+        with suppress(OSError, ValueError, AttributeError):  # where nobody listens, nothing
+            if sys.stderr.isatty():
+                print(f"aftereffect: compiling kernels, up to about 20 s; {kept}", file=sys.stderr, flush=True)
 
 
 _said = False

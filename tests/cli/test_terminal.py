@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import IO
 
 import pytest
@@ -25,10 +26,12 @@ LISTENING = (
 class Terminal:
     """A process whose standard error is a terminal, and what it has shown there."""
 
-    def __init__(self, *arguments: str, out: int | IO[bytes] | None = subprocess.PIPE) -> None:
+    def __init__(
+        self, *arguments: str, out: int | IO[bytes] | None = subprocess.PIPE, code: str = LISTENING, **environ: str
+    ) -> None:
         self._ours, theirs = pty.openpty()
-        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
-        command = [sys.executable, "-c", LISTENING, *arguments]
+        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", **environ}
+        command = [sys.executable, "-c", code, *arguments]
         self.process = subprocess.Popen(command, stdout=out, stderr=theirs, env=environment)
         os.close(theirs)
         self.shown = b""
@@ -104,3 +107,20 @@ def test_a_reader_that_leaves_early_gets_no_traceback():
     process.stdout.close()
     _, err = process.communicate(timeout=60)
     assert b"Traceback" not in err
+
+
+FIRST = "import aftereffect as ae; print(ae.best_levels([[0.0, 1.0]], zero=True)[0][0])"
+
+
+def test_a_terminal_is_told_once_what_the_first_wait_is_about(tmp_path: Path):
+    for told in (1, 0):  # the second time nothing is compiled
+        terminal = Terminal(code=FIRST, XDG_CACHE_HOME=str(tmp_path))
+        assert terminal.finish() == (0, b"1\n")
+        assert terminal.shown.count(b"compiling kernels") == told
+        assert (str(tmp_path).encode() in terminal.shown) == bool(told)
+
+
+def test_elsewhere_nothing_is_said_about_compiling(tmp_path: Path):
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, env=environment)
+    assert (done.stdout, done.stderr) == ("1\n", "")
