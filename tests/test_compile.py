@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from aftereffect import _compile
+from aftereffect._parts import Kernel
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_kernels_work_with_numbas_runtime_too() -> None:
         return 2.0 * x
 
     double = _compile._compiled(doubled, **options)
-    assert type(double) is not _compile.Kernel
+    assert not isinstance(double, Kernel)
     assert _compile._compiled(lambda x: double(x) + 1.0, **_compile.WITH_RUNTIME)(1.5) == 4.0
 
 

@@ -12,6 +12,7 @@ import platform
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def _digest(*parts: bytes) -> str:
 
 def _numbers(policy: ae.Policy) -> dict[str, str]:
     """A hash for each feedback: 300 rounds on two problems with several kinds of noise and impact."""
-    found = {}
+    found: dict[str, str] = {}
     for feedback in FEEDBACKS:
         problems = (
             ae.problem("lipschitz", arms=2, memory=0.6, seed=3, feedback=feedback, noise="beta"),
@@ -53,10 +54,11 @@ def _sweep() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def record() -> dict[str, dict[str, str]]:
-    held = json.loads(RECORD.read_text())
+    held: dict[str, Any] = json.loads(RECORD.read_text())
     if held["machine"] != MACHINE:
         pytest.skip(f"the numbers on record are of {held['machine']}")
-    return held["numbers"]
+    numbers: dict[str, dict[str, str]] = held["numbers"]
+    return numbers
 
 
 @pytest.mark.parametrize("key", CASES)
@@ -71,7 +73,7 @@ def test_a_sweep_gives_the_numbers_on_record(record: dict[str, dict[str, str]]) 
 
 
 def _write(wanted: list[str]) -> None:
-    held = json.loads(RECORD.read_text()) if RECORD.exists() else {"machine": MACHINE, "numbers": {}}
+    held: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.exists() else {"numbers": {}}
     everything = "all" in wanted
     fresh = {k: _numbers(p) for k, p in CASES.items() if everything or p.name in wanted or k in wanted}
     if everything or SWEEP in wanted:
