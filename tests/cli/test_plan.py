@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aftereffect.report.plan_figure import first_phases
+from aftereffect.experiments.first_phases import first_phases
 from aftereffect.theory.planning import plan
 from tests.cli.conftest import Run
 

@@ -93,7 +93,7 @@ def test_a_learner_of_the_sum_finds_wide_bumps() -> None:
 def test_switching_is_not_in_the_bounds() -> None:
     """Without noise Algorithm 3 keeps changing between two best allocations, and loses linearly: beyond Lemma E.5."""
     policy, horizons = ae.HistoryUCB(levels=4, lipschitz=4.0), (10_000, 100_000, 2_000_000)
-    problem = two_peaks(0.4, "none", "split")
+    problem = two_peaks(0.4, "none", "split", slope=4.0)
     samples, slope = switching_slope(policy, problem, horizons, runs=2)
     assert slope.low > 0.9
     cut = policy.plan(ae.Setting(2, horizons[-1], memory=0.4))
@@ -108,12 +108,19 @@ def test_switching_is_not_in_the_bounds() -> None:
     assert halves[1].estimate > 0.95 * halves[0].estimate > 0.05  # a round costs as much ten times later
 
 
+def test_at_slope_1_switching_costs_more_than_theorem_5_1_allows() -> None:
+    policy, problem = ae.HistoryUCB(levels=4), two_peaks(0.4, "none", "split")
+    assert problem.lipschitz == pytest.approx(1.0)
+    _, slope = switching_slope(policy, problem, (10_000, 100_000, 1_000_000), runs=2)
+    assert slope.low > 0.8 > 2 / 3
+
+
 def test_with_noise_switching_costs_about_the_root_of_t() -> None:
-    _, slope = switching_slope(ae.HistoryUCB(levels=4, lipschitz=4.0), two_peaks(), (10_000, 100_000, 1_000_000))
+    _, slope = switching_slope(ae.HistoryUCB(levels=4), two_peaks(), (10_000, 100_000, 1_000_000))
     assert 0.4 < slope.low < slope.high < 0.65
 
 
 def test_the_page_lists_every_bound() -> None:
     page = PAGE.read_text()
     for name in bounds.__all__:
-        assert f"`{name}(" in page, f"{name} is missing: run python -m aftereffect.report.theory_page --docs docs"
+        assert f"`{name}(" in page, f"{name} is missing: run python -m aftereffect.report.theory_page"

@@ -16,10 +16,10 @@ import polars
 import pytest
 
 from aftereffect.errors import AftereffectError
+from aftereffect.experiments.frontier import read_frontier
 from aftereffect.experiments.run import Results, run_spec
 from aftereffect.experiments.spec import parse_spec
 from aftereffect.experiments.store import _sealed
-from aftereffect.report.frontier import read_frontier
 from aftereffect.report.page import as_toml, write_page
 from aftereffect.report.page_data import contrast, embedded_json, on_dark
 from aftereffect.simulation.result import mean_interval

@@ -7,12 +7,20 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from aftereffect.cli.messages import say
 from aftereffect.cli.progress import sweep_bars
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.experiments.executors import DaskCluster, Executor, Threads
-from aftereffect.experiments.paper import experiments_of, figure_names, load_experiments, reproduce, write_verdicts
+from aftereffect.experiments.paper import (
+    experiments_of,
+    figure_names,
+    load_experiments,
+    read_verdicts,
+    reproduce,
+    write_verdicts,
+)
 from aftereffect.experiments.plan import Plan
 from aftereffect.experiments.run import Results, run_spec
 from aftereffect.experiments.spec import load_spec
@@ -105,7 +113,7 @@ def run_file(
             say=say,
         )
     if part is None:
-        _show(directory, load_experiments(directory), band, judge=False)
+        _show(directory, load_experiments(directory), band, [])
     else:
         print(f"piece {part[0]} of {part[1]} is in {directory}; when all are there: aftereffect report {directory}")
 
@@ -148,7 +156,7 @@ def reproduce_figures(
             watch=lambda _: progress,
             say=say,
         )
-    _show(directory, results, band, judge=True)
+    _show(directory, results, band, read_verdicts(directory))
 
 
 def report_directory(out: str, band: str) -> None:
@@ -160,12 +168,12 @@ def report_directory(out: str, band: str) -> None:
     results = load_experiments(directory)
     for remark in (remark for r in results for remark in r.remarks):
         say(remark)
-    _show(directory, results, band, judge=True)
+    _show(directory, results, band, write_verdicts(directory, results))
 
 
 def _only_a_frontier(directory: Path) -> bool:
     """A directory that `frontier` wrote and no experiment: its page is written again."""
-    from aftereffect.report.frontier import read_frontier
+    from aftereffect.experiments.frontier import read_frontier
     from aftereffect.report.page import write_page
 
     if any(directory.glob("manifest.json")) or any(directory.glob("*/manifest.json")):
@@ -183,10 +191,10 @@ def _check_band(band: str) -> None:
         raise UnknownName("band", band, BANDS)
 
 
-def _show(directory: Path, results: list[Results], band: str, judge: bool) -> None:
+def _show(directory: Path, results: list[Results], band: str, verdicts: list[dict[str, Any]]) -> None:
     """Draw the figures, write the page, print verdicts or means, and say where everything is."""
+    from aftereffect.experiments.frontier import read_frontier
     from aftereffect.report.figures import draw_all
-    from aftereffect.report.frontier import read_frontier
     from aftereffect.report.page import write_page
 
     for r in results:
@@ -195,7 +203,6 @@ def _show(directory: Path, results: list[Results], band: str, judge: bool) -> No
     whole = [r for r in results if r.complete]
     if not whole:
         raise AftereffectError(f"{str(directory)!r} holds no complete experiment yet; run the missing pieces first")
-    verdicts = write_verdicts(directory, whole) if judge else []
     for line in (text for r in whole for text in _means(r)):
         print(line)
     print()

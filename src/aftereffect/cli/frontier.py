@@ -11,9 +11,10 @@ from rich.text import Text
 
 from aftereffect.cli.console import show
 from aftereffect.cli.request import read_number
+from aftereffect.experiments.frontier import Document, frontier_document, read_frontier
 from aftereffect.experiments.store import require_ours
 from aftereffect.model.catalog import family_from
-from aftereffect.report.frontier import Document, chosen_rows, frontier_document, read_frontier, write_frontier
+from aftereffect.report.frontier import chosen_rows, write_frontier
 from aftereffect.report.page import write_page
 from aftereffect.theory.fair import LEVELS
 

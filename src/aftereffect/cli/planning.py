@@ -74,10 +74,11 @@ def check_picture(path: Path) -> Path:
 
 
 def _draw(made: PlanOfRounds, path: Path) -> None:
+    from aftereffect.experiments.first_phases import first_phases
     from aftereffect.report.plan_figure import draw_plan
 
     try:
-        draw_plan(made, path)
+        draw_plan(made, *first_phases(made), path)
     except OSError as error:
         raise AftereffectError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 

@@ -20,6 +20,7 @@ from aftereffect.model.curves import Floats
 INSENSITIVE = 0.25  # "not sensitive", "robust": regrets within a quarter of their mean
 PREDICTED_SLOPE = 0.1  # eps/2 of Example 1 with eps = .2
 SLOPE_TOLERANCE = 0.05  # a measured slope counts as the predicted one within five percent
+CARRIES_OVER = 1.5  # "at most half again": the largest ratio of regrets
 SEED = 20_211_206  # of the resamples
 
 Experiments = Mapping[str, Results]
@@ -310,7 +311,7 @@ def carries_over(log: str, told: str) -> Callable[[Experiments], Finding]:
             ratios.append((problem, *_ratio_interval(sample, base, 1 - (1 - LEVEL) / len(others))))
         worst = max(ratios, key=lambda x: x[1])
         note = "; ".join(f"{p.removeprefix('gaussian:impact=')}: {v:.2f}" for p, v, _, _ in ratios)
-        verdict = _verdict_below(worst[2], worst[3], 1.5)
+        verdict = _verdict_below(worst[2], worst[3], CARRIES_OVER)
         return Finding(
             f"largest ratio of regrets, on {worst[0]}", worst[1], worst[2], worst[3], verdict, f"Ratios: {note}."
         )

@@ -21,6 +21,7 @@ SCALES = ("quick", "paper")
 FIGURES = (
     "fig1", "fig2a", "fig2b", "fig2c", "fig2d", "fig3a", "fig3b", "fig3c", "fig3d", "options", "negative", "general", "tuning",
 )  # fmt: skip
+VERDICTS = "verdicts.json"
 EXTRA = ("long",)  # not part of `all`: it takes longer than everything else together
 
 
@@ -109,5 +110,11 @@ def load_experiments(directory: Path) -> list[Results]:
 def write_verdicts(directory: Path, results: list[Results]) -> list[dict[str, Any]]:
     """Judge the claims that the paper's experiments among these bear on; keep the verdicts beside them."""
     verdicts = judge_all({r.spec.name: r for r in results if r.figure is not None})
-    write_output(directory / "verdicts.json", json.dumps(verdicts, indent=2).encode())
+    write_output(directory / VERDICTS, json.dumps(verdicts, indent=2).encode())
     return verdicts
+
+
+def read_verdicts(directory: Path) -> list[dict[str, Any]]:
+    """The verdicts kept in a directory."""
+    found: list[dict[str, Any]] = json.loads((directory / VERDICTS).read_text())
+    return found

@@ -188,13 +188,16 @@ def hard_slope(
 # What switching costs: not in the paper's bounds.
 
 
-def two_peaks(memory: float = 0.4, noise: str = "bernoulli", feedback: Any = "independent") -> Problem:
-    """Two equal arms that pay .9 on [.2, .3] and [.7, .8], and little to earn between.
+def two_peaks(
+    memory: float = 0.4, noise: str = "bernoulli", feedback: Any = "independent", slope: float = 1.0
+) -> Problem:
+    """Two equal arms that pay .9 on [.2, .3] and [.7, .8], and less elsewhere.
 
     All allocations there are best. The peaks are flat, so that what the estimation stage sees does not depend on where the
     impact came from; with pointed peaks staying would look better than coming back, and switching would end by itself.
     """
-    response = Table([0.0, 0.2, 0.3, 0.5, 0.7, 0.8, 1.0], [0.5, 0.9, 0.9, 0.1, 0.9, 0.9, 0.5])
+    low = 0.9 - 0.2 * slope
+    response = Table([0.0, 0.2, 0.3, 0.5, 0.7, 0.8, 1.0], [low, 0.9, 0.9, low, 0.9, 0.9, low])
     return Problem([response, response], Discounted(memory), feedback, noise, label="two peaks")
 
 

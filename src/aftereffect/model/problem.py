@@ -157,6 +157,11 @@ class Problem:
         return None if any(r is None for r in rates) else max(r for r in rates if r is not None)
 
     @property
+    def arm_names(self) -> tuple[str, ...]:
+        """The arms' names; without any, their numbers from 0, as in Python."""
+        return tuple(self.names or (f"arm {k}" for k in range(self.arms)))
+
+    @property
     def follows_activations(self) -> bool:
         """Is the impact driven by who was activated? When all are seen in parts, shares and activations are the same."""
         return self.driver == "realised" and self.feedback != "split"

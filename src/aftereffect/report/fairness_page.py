@@ -1,29 +1,20 @@
-"""The measured parts of `docs/fairness.md`, between marks. About ten minutes on two cores, the weekly part alone one.
+"""The measured parts of `docs/fairness.md`, between marks, from what `experiments.parity` wrote.
 
-python -m aftereffect.report.fairness_page --docs docs [--weekly]
+python -m aftereffect.experiments.parity --out out/parity.json [--weekly]
+python -m aftereffect.report.fairness_page out/parity.json --docs docs
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from aftereffect.experiments.parity import (
-    UNITS,
-    GapRow,
-    ParityRow,
-    WeeklyRow,
-    measure_gaps,
-    measure_parity,
-    measure_weekly_parity,
-)
+from aftereffect.experiments.parity import UNITS, GapRow, ParityRow, WeeklyRow
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 WEEKLY_BEGIN, WEEKLY_END = "<!-- weekly: begin -->", "<!-- weekly: end -->"
-HORIZON, INSTANCES, SEED = 100_000, 8, 2026
-WEEKLY_INSTANCES = 20
 
 
 def measured_section(rows: Sequence[ParityRow], gaps: Sequence[GapRow], horizon: int, instances: int, seed: int) -> str:
@@ -83,19 +74,18 @@ def replace_measured(text: str, section: str, begin: str = BEGIN, end: str = END
 
 
 def main() -> None:
-    """Measure and write."""
+    """Write what was measured into the page; a part that was not measured stays."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("measured", type=Path)
     parser.add_argument("--docs", type=Path, default=Path("docs"))
-    parser.add_argument("--weekly", action="store_true", help="the weekly part alone")
     given = parser.parse_args()
-    page = given.docs / "fairness.md"
-    weekly = weekly_section(list(measure_weekly_parity(WEEKLY_INSTANCES, SEED)), WEEKLY_INSTANCES, SEED)
-    page.write_text(replace_measured(page.read_text(), weekly, WEEKLY_BEGIN, WEEKLY_END))
-    if given.weekly:
-        return
-    gaps = list(measure_gaps(INSTANCES, SEED))
-    rows = list(measure_parity(HORIZON, INSTANCES, SEED, lambda line: print(line, file=sys.stderr, flush=True)))
-    page.write_text(replace_measured(page.read_text(), measured_section(rows, gaps, HORIZON, INSTANCES, SEED)))
+    found, page = json.loads(given.measured.read_text()), given.docs / "fairness.md"
+    weekly = weekly_section([WeeklyRow(**r) for r in found["weekly"]], found["weekly_instances"], found["seed"])
+    text = replace_measured(page.read_text(), weekly, WEEKLY_BEGIN, WEEKLY_END)
+    if "rows" in found:
+        rows, gaps = [ParityRow(**r) for r in found["rows"]], [GapRow(**g) for g in found["gaps"]]
+        text = replace_measured(text, measured_section(rows, gaps, found["horizon"], found["instances"], found["seed"]))
+    page.write_text(text)
 
 
 if __name__ == "__main__":

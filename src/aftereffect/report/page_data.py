@@ -61,12 +61,9 @@ def _problem(results: Results, problem: str) -> dict[str, Any]:
     curves = [_curve(results, problem, policy) for policy in results.policies]
     arms = max((len(c["allocation"]) for c in curves if c), default=0)
     drawn = family_from(problem)[0].draw(0)
-    names = drawn.names
-    if names is None or len(names) != arms:
-        names = [f"arm {k + 1}" for k in range(arms)]
     fair = drawn.fairness
     parity = None if fair is None else {"tolerance": float(fair.tolerance), "meaning": fair.meaning}
-    return {"name": problem, "arms": list(names), "curves": curves, "fairness": parity}
+    return {"name": problem, "arms": list(drawn.arm_names[:arms]), "curves": curves, "fairness": parity}
 
 
 def _curve(results: Results, problem: str, policy: str) -> dict[str, Any] | None:

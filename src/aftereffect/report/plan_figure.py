@@ -9,22 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aftereffect._files import write_file
-from aftereffect.model.catalog import family
+from aftereffect.experiments.first_phases import SHOWN
 from aftereffect.model.curves import Floats
-from aftereffect.policies.phased import HistoryUCB
 from aftereffect.report.plot import finish_axes, label_ends
-from aftereffect.simulation.simulate import simulate
 from aftereffect.theory.planning import PlanOfRounds
 from aftereffect.theory.tuning import Phases
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SHOWN = 6  # phases
-
 
 def draw_phases(
-    ax: Axes, shares: Floats, impacts: Floats, phases: Phases, title: str, arm: str = "arm 1", shown: int = SHOWN
+    ax: Axes, shares: Floats, impacts: Floats, phases: Phases, title: str, arm: str = "arm 0", shown: int = SHOWN
 ) -> None:
     """One arm's share and impact round by round, through the first phases, the approach shaded."""
     rounds = min(len(shares), shown * phases.length)
@@ -47,34 +43,13 @@ def draw_phases(
     label_ends(ax, ends, rounds)
 
 
-def first_phases(plan: PlanOfRounds, shown: int = SHOWN, seed: int = 0) -> tuple[Floats, Floats]:
-    """Allocations and impacts, (rounds, arms), of history-ucb through its first phases on the paper's problem.
-
-    The sweep does not look at rewards, so on any problem with this memory it is like this one. The grid is the plan's, and
-    with it the phases, however few rounds are played.
-    """
-    policy = HistoryUCB(
-        memory=plan.memory,
-        estimation=plan.estimation,
-        zero=plan.zero,
-        levels=plan.levels,
-        lipschitz=plan.lipschitz,
-    )
-    rounds = min(plan.horizon, shown * plan.phase_length)
-    problem = family("gaussian", arms=plan.arms, memory=plan.memory).draw(seed)
-    trace = simulate(problem, policy, rounds, runs=1, seed=seed, checkpoints=1, threads=1, trace=True).trace
-    assert trace is not None
-    return trace.allocation[0], trace.impact[0]
-
-
-def draw_plan(plan: PlanOfRounds, path: Path) -> None:
-    """Draw a plan's first phases into a file."""
+def draw_plan(plan: PlanOfRounds, shares: Floats, impacts: Floats, path: Path) -> None:
+    """Draw a plan's first phases, (rounds, arms), into a file."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    shares, impacts = first_phases(plan)
     # The arm that is moved most shows best how the impact follows.
     arm = int(np.abs(np.diff(shares, axis=0)).sum(axis=0).argmax()) if len(shares) > 1 else 0
     figure, ax = plt.subplots(figsize=(8.4, 3.8), layout="constrained")

@@ -276,7 +276,7 @@ def gather(policy: Policy, prepared: list[Instance], rounds: Ints, runs: int, fi
         instances=len(prepared),
         runs=runs,
         best=tuple(p.best for p in prepared),
-        names=tuple(problem.names or (f"arm {k}" for k in range(problem.arms))),
+        names=problem.arm_names,
         trace=trace,
         parity=_parity(prepared, rounds, runs, finished, utility),
     )

@@ -1,0 +1,94 @@
+"""Pages that show what was measured elsewhere: every number of the file is on the page, and nothing is computed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aftereffect.report import fairness_page, theory_page
+
+SLOPE = {"estimate": 0.1234, "low": 0.11, "high": 0.135, "predicted": 0.1}
+MEASURED: dict[str, list[dict[str, Any]]] = {
+    "example": [
+        {"policy": "ucb1", "memory": 0.4, "horizon": 50_000, "falls": False, "slope": SLOPE},
+        {"policy": "history-ucb", "memory": 0.4, "horizon": 50_000, "falls": True, "slope": SLOPE},
+    ],
+    "hard": [
+        {
+            "learner": "cucb",
+            "slope": SLOPE,
+            "horizons": [2000, 8000],
+            "intervals": [3, 4],
+            "regret": [321.0, 654.0],
+            "share": [0.5, 0.75],
+            "twin": [300.0, 600.0],
+        }
+    ],
+    "properness": [
+        {
+            "problem": "brier",
+            "memory": 0.4,
+            "policy": "ucb1",
+            "history": 12.5,
+            "action": 11.0,
+            "slack": 1.5,
+            "holds": True,
+        }
+    ],
+    "switching": [
+        {"levels": None, "feedback": "split", "noise": "none", "regret": [1e3, 2e4, 3e5], "slope": SLOPE},
+    ],
+}
+ROWS = [
+    "| ucb1 | 0.4 | 50,000 | 0.1234 [0.1100, 0.1350] | 0.100 |",
+    "| history-ucb | 0.4 | 50,000 | 0.1234 [0.1100, 0.1350] | falls with T |",
+    "| cucb | 0.123 [0.110, 0.135] | 321 (50%); twin 300 | 654 (75%); twin 600 |",
+    "| brier | 0.4 | ucb1 | 12.5 | 11.0 | 1.50 | yes |",
+    "| tuned | split | none | 1,000 | 20,000 | 300,000 | 0.123 [0.110, 0.135] |",
+]
+
+
+def _run(module: Any, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["page", *arguments])
+    module.main()
+
+
+def test_the_theory_page_shows_what_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "theory.json").write_text(json.dumps(MEASURED))
+    _run(theory_page, monkeypatch, str(tmp_path / "theory.json"), "--docs", str(tmp_path))
+    lines = (tmp_path / "theory.md").read_text().splitlines()
+    assert [line for line in lines if line in ROWS] == ROWS
+
+
+def test_a_part_of_the_fairness_page_that_was_not_measured_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "fairness.md"
+    marks = (
+        fairness_page.BEGIN,
+        "kept",
+        fairness_page.END,
+        fairness_page.WEEKLY_BEGIN,
+        "old",
+        fairness_page.WEEKLY_END,
+    )
+    page.write_text("\n".join(marks))
+    weekly = {
+        "problem": "loan",
+        "arms": 2,
+        "horizon": 104,
+        "policy": "fair-thompson",
+        "utility": 0.5,
+        "violated": 0.25,
+        "violation": 0.0125,
+    }
+    (tmp_path / "parity.json").write_text(json.dumps({"seed": 7, "weekly_instances": 20, "weekly": [weekly]}))
+    _run(fairness_page, monkeypatch, str(tmp_path / "parity.json"), "--docs", str(tmp_path))
+    text = page.read_text()
+    assert "kept" in text
+    assert "stale" not in text
+    assert "| loan, K 2 | 104 | fair-thompson | 0.5000 | 25% | 0.0125 |" in text
