@@ -1,11 +1,11 @@
-"""What curve-thompson makes of what it was not told: an unknown memory, a wrong one, drift; and whether it notices."""
+"""What curve-thompson makes of what it was not told: memory, noise, drift, change, seasons; and whether it notices."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,12 @@ from aftereffect.experiments.arena import DRAWN, MEMORY
 from aftereffect.model.catalog import family
 from aftereffect.model.feedback import Shock
 from aftereffect.model.problem import Problem
+from aftereffect.oracle.best_fixed import best_fixed, fixed_utilities, moving_utilities
 from aftereffect.policies.base import Policy
 from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson
 from aftereffect.simulation.simulate import draw_instance, run_once, setting_for, simulate
+
+BAND = 1.96  # deviations on each side of an estimate
 
 
 def explanations(
@@ -130,6 +133,118 @@ def measure_drifts(horizon: int, instances: int, seed: int) -> Iterator[Drifts]:
             for said in (explanations(name, CurveThompson(), horizon, instances, seed, d) for d in (None, horizon))
         )
         yield Drifts(name, still, drifting, instances)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Mean regrets after an abrupt change half-way and with seasons of a tenth, against the best allocation of each moment.
+
+    `restart` is the regret of a policy that begins anew at the change, `single` that of the best single split.
+    """
+
+    family: str
+    change: float
+    restart: float
+    season: float
+    single: float
+    instances: int
+
+
+def measure_changes(horizon: int, instances: int, seed: int) -> Iterator[Changes]:
+    """Responses are replaced by others, drawn anew, at half time; or go to them and back ten times."""
+    half, policy = horizon // 2, CurveThompson()
+    rounds = np.array([half, horizon])
+    for name in DRAWN:
+
+        def one(number: int, name: str = name) -> tuple[float, float, float, float]:
+            changed = draw_instance(family(name, arms=2, memory=MEMORY, change=half + 1), seed, number)
+            regret = moving_utilities(changed, rounds) - run_once(changed, policy, rounds, seed, number).utility
+            after = replace(changed, responses=changed.change.to if changed.change else (), change=None)
+            anew = run_once(after, policy, rounds[:1], seed, number, number=1).utility[0]
+            best = float(fixed_utilities(after, best_fixed(after), rounds[:1])[0])
+            seasonal = draw_instance(family(name, arms=2, memory=MEMORY, season=horizon // 10), seed, number)
+            moving = float(moving_utilities(seasonal, rounds)[1])
+            earned = float(run_once(seasonal, policy, rounds, seed, number).utility[1])
+            single = moving - float(fixed_utilities(seasonal, best_fixed(seasonal, horizon), rounds)[1])
+            return float(regret[1]), float(regret[0] + best - anew), moving - earned, single
+
+        with ThreadPoolExecutor() as pool:
+            found = np.array(list(pool.map(one, range(instances))))
+        change, restart, season, single = found.mean(axis=0).tolist()
+        yield Changes(name, change, restart, season, single, instances)
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Share of the 95 percent bands, at the allocation deployed last, that hold the response there."""
+
+    setting: str
+    horizon: int
+    covered: float
+    bands: int
+
+
+BANDED = ("300 units", "300 units, rates a tenth", "200 units, common shock .05", "500 units, each arm's shock .03")
+
+
+def measure_bands(horizon: int, runs: int, seed: int) -> Iterator[Bands]:
+    """The drawn families in turn, with four arms and only a bound on the memory."""
+    for name in BANDED:
+
+        def one(number: int, options: dict[str, Any] = SETTINGS[name]) -> list[bool]:
+            drawn = family(DRAWN[number % len(DRAWN)], arms=4, memory=MEMORY, **options)
+            problem = draw_instance(drawn, seed, number)
+            said = _explained(problem, CurveThompson(memory_bound=UNKNOWN_BOUND), horizon, seed, number)["arms"]
+            true = [float(problem.steady(k, arm["share"])) for k, arm in enumerate(said)]
+            return [abs(arm["estimate"] - r) <= BAND * arm["deviation"] for arm, r in zip(said, true, strict=True)]
+
+        with ThreadPoolExecutor() as pool:
+            held = np.array(list(pool.map(one, range(runs))))
+        yield Bands(name, horizon, float(held.mean()), held.size)
+
+
+@dataclass(frozen=True)
+class QuietRewards:
+    """Mean regret where rewards scatter little: the scatter learned, and told as a number of trials."""
+
+    family: str
+    learned: float
+    told: float
+    instances: int
+
+
+def measure_quiet_rewards(horizon: int, instances: int, seed: int, deviation: float) -> Iterator[QuietRewards]:
+    """Continuous rewards of a small deviation, every arm seen in every round."""
+    trials = round(0.25 / deviation**2)
+    for name in DRAWN:
+        drawn = family(name, arms=2, memory=MEMORY, feedback="split")
+        found = np.array(
+            [
+                [
+                    _quiet_regret(draw_instance(drawn, seed, n), horizon, (seed, n), deviation, told)
+                    for told in (1, trials)
+                ]
+                for n in range(instances)
+            ]
+        )
+        learned, told_all = found.mean(axis=0).tolist()
+        yield QuietRewards(name, learned, told_all, instances)
+
+
+def _quiet_regret(problem: Problem, horizon: int, seed: tuple[int, int], deviation: float, trials: int) -> float:
+    """Regret of an agent that is told normal rewards as so many trials each."""
+    random, agent = np.random.default_rng(seed), CurveThompson(memory=MEMORY).start(2, seed=seed[1], feedback="split")
+    impact, weight, earned = np.zeros(2), 0.0, 0.0
+    for _ in range(horizon):
+        shares = agent.ask()
+        weight = 1.0 + MEMORY * weight  # equation (2)
+        impact += (shares - impact) / weight
+        means = np.array([float(curve(x)) for curve, x in zip(problem.curves, impact, strict=True)])
+        earned += float(shares @ means)
+        rewards = (means + deviation * random.normal(size=2)).clip(0.0, 1.0)
+        agent.tell(np.where(shares > 0, rewards, np.nan), trials=np.where(shares > 0, trials, 0))
+    rounds = np.array([horizon])
+    return float(fixed_utilities(problem, best_fixed(problem), rounds)[0]) - earned
 
 
 @dataclass(frozen=True)

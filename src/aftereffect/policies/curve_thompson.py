@@ -61,7 +61,7 @@ from aftereffect.policies.curves.fit import (
     Records,
     fields_tried,
 )
-from aftereffect.policies.curves.forgetting import POWERS, drift_seen, fresh_scores
+from aftereffect.policies.curves.forgetting import POWERS, drift_seen, evidence_of_drift, fresh_scores
 from aftereffect.policies.curves.tracks import (
     begin_at,
     candidate_tracks,
@@ -113,7 +113,16 @@ def drop_unread(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None
     saved["fields"] = {name: saved["fields"][name] for name in fresh["fields"].dtype.names or ()}
 
 
-register_rule(CurvesState, ask, tell, skip, scratch=WORKSPACE, version=2, migrations={1: drop_unread})
+def add_bank(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Version 2: there was no bank as fast as the last, and of the evidence of drift only the latest was kept."""
+    saved["now"] = {**saved["now"], "moved": [evidence_of_drift(np.array(saved["scores"]))]}
+    for name in ("powers", "scores", "leads", "banks"):
+        saved[name] = [*saved[name], *fresh[name].ravel().tolist()[len(saved[name]) :]]
+    one = fresh["foretold"][0].size
+    saved["foretold"] = [*saved["foretold"], *saved["foretold"][:one]]  # as without forgetting, until the next decision
+
+
+register_rule(CurvesState, ask, tell, skip, scratch=WORKSPACE, version=3, migrations={1: drop_unread, 2: add_bank})
 
 
 @register
@@ -319,7 +328,7 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
         },
         "memory": estimated_memory(state.tracks, state.track_evidence) if learns else {"given": memory},
         "model": {} if learns else contradiction(state.tracks, state.track_evidence, float(now["against"])),
-        "drift": drift_seen(state.scores, state.powers, age),
+        "drift": drift_seen(float(now["moved"]), state.powers, age),
         "arms": [
             {
                 "level": int(level),

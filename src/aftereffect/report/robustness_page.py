@@ -13,20 +13,28 @@ from pathlib import Path
 
 from aftereffect.experiments.robustness import (
     Alarms,
+    Bands,
+    Changes,
     Drifts,
     Estimates,
     FalseAlarms,
+    QuietRewards,
     UnknownMemory,
     measure_alarms,
+    measure_bands,
+    measure_changes,
     measure_drifts,
     measure_estimates,
     measure_false_alarms,
+    measure_quiet_rewards,
     measure_unknown_memory,
 )
 
 SEED = 4711
 TOLD = (0.5, 0.2, 0.8)
 BOUNDS = (0.8, 0.95)
+CHANGED, BANDS, QUIET = 8, 40, 4  # instances or runs
+QUIET_ROUNDS, DEVIATION = 260, 0.02
 HORIZONS = ((200, 40), (1_000, 40), (20_000, 10))  # rounds, and how many runs
 
 INTRODUCTION = """# What the recommended policy makes of what it was not told
@@ -126,6 +134,46 @@ def false_alarms_section(rows: Sequence[FalseAlarms]) -> str:
     return "\n".join(lines)
 
 
+def changes_section(rows: Sequence[Changes], horizon: int) -> str:
+    """Regret where responses change at once, and where they come and go."""
+    lines = [
+        "## Responses that change at once, or with the seasons\n",
+        f"Mean regret against the best allocation of each moment, T = {horizon:,}, {rows[0].instances} instances a family. "
+        "Half-way all responses are replaced by others, drawn anew; a restart would begin from nothing in that round (at "
+        "most twice its regret is wanted). Or they go to others and back ten times; the best single split is the one that "
+        "earns most over all rounds (at most twice its regret is wanted).\n",
+        "| family | change | restart | ratio | seasons | best single split | ratio |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {r.family} | {r.change:,.0f} | {r.restart:,.0f} | {r.change / r.restart:.2f} "
+        f"| {r.season:,.0f} | {r.single:,.0f} | {r.season / r.single:.2f} |"
+        for r in rows
+    ]
+    return "\n".join(lines)
+
+
+def noise_section(bands: Sequence[Bands], quiet: Sequence[QuietRewards], horizon: int, deviation: float) -> str:
+    """Is the noise that it learns the right one?"""
+    lines = [
+        "## Noise that nobody told\n",
+        "Share of the 95 percent bands (estimate and 1.96 deviations, as `agent.explain()` gives them) of the shares deployed "
+        "last that hold the response there; four arms, memory unknown (90 to 99 percent wanted).\n",
+        "| rewards | T | bands that hold the response | bands |",
+        "|---|---|---|---|",
+        *(f"| {b.setting} | {b.horizon:,} | {b.covered:.1%} | {b.bands} |" for b in bands),
+        f"\nMean regret after {horizon:,} rounds of continuous rewards with deviation {deviation:g}, two arms, both seen: told "
+        f"as one reward each, and told as {round(0.25 / deviation**2):,} trials, which says how little they scatter (at most 1.5 "
+        "times is wanted).\n",
+        "| family | learned | told | ratio | instances |",
+        "|---|---|---|---|---|",
+        *(f"| {q.family} | {q.learned:.2f} | {q.told:.2f} | {q.learned / q.told:.2f} | {q.instances} |" for q in quiet),
+    ]
+    learned, told = (sum(getattr(q, what) for q in quiet) for what in ("learned", "told"))
+    lines.append(f"| all | {learned:.2f} | {told:.2f} | {learned / told:.2f} | {sum(q.instances for q in quiet)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser()
@@ -141,6 +189,11 @@ def main() -> None:
     say("alarms measured")
     drifts = list(measure_drifts(20_000, 40, SEED))
     say("drift measured")
+    changes = list(measure_changes(20_000, CHANGED, SEED))
+    say("changes measured")
+    bands = list(measure_bands(208, BANDS, SEED))
+    quiet = list(measure_quiet_rewards(QUIET_ROUNDS, QUIET, SEED, DEVIATION))
+    say("noise measured")
     estimates = [row for bound in BOUNDS for row in measure_estimates(10_000, 20, SEED, bound)]
     say("estimates measured")
     unknown = list(measure_unknown_memory(100_000, 6, SEED, BOUNDS, say))
@@ -151,6 +204,8 @@ def main() -> None:
         false_alarms_section(false),
         alarms_section(alarms, 10_000),
         drifts_section(drifts, 20_000),
+        changes_section(changes, 20_000),
+        noise_section(bands, quiet, QUIET_ROUNDS, DEVIATION),
     ]
     page.write_text("\n\n".join(s.strip() for s in sections) + "\n")
 

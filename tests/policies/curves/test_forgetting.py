@@ -9,15 +9,20 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
-from aftereffect.policies.curves.fit import BOOKED, COUNT, PULLED
+from aftereffect.policies.curves.fit import BOOKED, COUNT, PRECISION, PULLED
 from aftereffect.policies.curves.forgetting import (
+    CLEARLY,
     POWERS,
     RELUCTANCE,
     SUREST,
+    TEMPERED,
     drift_seen,
+    evidence_of_drift,
     forget,
     fresh_scores,
+    hand_down,
     judge_and_book,
+    leading,
     trusted,
 )
 from aftereffect.simulation.simulate import run_once
@@ -66,7 +71,7 @@ def test_banks_are_scored_by_what_they_foretold() -> None:
     foretold = np.zeros((3, 2, 2, 5))
     foretold[:, 0, :, 4] = [[0.5, 0.2], [0.8, 0.2], [0.0, 0.0]]
     foretold[0, 1, 0, 4] = 0.01
-    scores, leads, banks = fresh_scores(), fresh_scores(), np.zeros((2, BOOKED, 2, 5))
+    scores, leads, banks = fresh_scores()[:3], np.array([0.0, 2.0, -1.0]), np.zeros((2, BOOKED, 2, 5))
     noise, spread = np.full((2, 5), 0.2), np.array([[0.5, 1.0], [0.03, 0.0]])
     impact, seen, reward = np.array([1.0, 0.0]), np.array([4.0, 0.0]), np.array([0.75, 0.0])
     judge_and_book(scores, leads, banks, foretold, noise, spread, impact, seen, reward)
@@ -74,7 +79,10 @@ def test_banks_are_scored_by_what_they_foretold() -> None:
     log_likelihood = lambda m: 0.75 * math.log(m) + 0.25 * math.log(1 - m)  # noqa: E731
     gained = [tosses * (log_likelihood(m) - log_likelihood(0.5)) for m in (0.8, SUREST)]
     assert scores == pytest.approx([0.0, *(g - RELUCTANCE for g in gained)])
-    assert leads == pytest.approx([0.0, *(max(g, 0.0) - RELUCTANCE for g in gained)])  # never below where they began
+    assert gained[1] < -RELUCTANCE
+    first = 2.0 + gained[0]
+    assert first < RELUCTANCE
+    assert leads == pytest.approx([0.0, first, first - RELUCTANCE])  # never further behind
     assert banks[:, COUNT].sum(axis=(1, 2)).tolist() == [4.0, 4.0]
     assert banks[:, PULLED, 0, 4].tolist() == pytest.approx([4.0 / 0.2 * 0.75] * 2)
 
@@ -102,18 +110,58 @@ def test_scores_fall_where_nothing_changes_and_rise_after_an_abrupt_change(seed:
     assert np.all(changed[:, 0] == 0.0)
 
 
+def test_another_bank_is_trusted_when_it_leads_clearly() -> None:
+    leads = np.array([0.0, CLEARLY - 0.1, 0.0, 0.0])
+    assert leading(leads, 0) == 0
+    leads[1:3] = [CLEARLY + 0.1, CLEARLY + 0.2]
+    assert leading(leads, 0) == 2
+    assert leading(leads, 1) == 1
+
+
+def test_slower_banks_take_over_what_a_faster_one_holds() -> None:
+    banks, leads = np.random.default_rng(1).random((3, BOOKED, 2, 5)), np.array([0.0, -3.0, 9.0, 5.0])
+    before = banks.copy()
+    hand_down(banks, leads, 2)
+    assert np.array_equal(banks, before[[1, 1, 2]])
+    assert leads.tolist() == [0.0, 9.0, 9.0, 5.0]
+
+
+def test_after_an_abrupt_change_the_past_begins_anew() -> None:
+    """The slowest bank that forgets holds the new rate: by age alone .48 of its weight would be from before the change."""
+    agent, random = ae.CurveThompson(memory=0.5, levels=10).start(1, seed=1), np.random.default_rng(1)
+    for t in range(360):
+        agent.ask()
+        agent.tell([random.binomial(20, 0.3 if t < 300 else 0.6) / 20], trials=[20])
+    state = agent.state
+    assert state.now[0]["age"] > 0
+    pulled, precision = state.banks[len(state.tracks), (PULLED, PRECISION)].sum(axis=(1, 2))
+    assert pulled / precision == pytest.approx(0.6, abs=0.05)
+
+
 def test_before_any_reward_no_drift_is_claimed() -> None:
-    found = drift_seen(fresh_scores(), np.array(POWERS), 0)
+    assert evidence_of_drift(fresh_scores()) == pytest.approx(0.0)
+    found = drift_seen(0.0, np.array(POWERS), 0)
     assert found == {"drifting": False, "log10_evidence": 0.0, "trusts_latest": 1.0}
 
 
-def test_drift_is_said_when_the_evidence_is_twenty_to_one() -> None:
-    """Both scores alike and halved: 2 log 20 above where they began."""
+def test_evidence_of_drift_is_the_mean_ratio() -> None:
+    scores = np.array([0.0, 4.0, -30.0, -11.0])
+    expected = math.log(np.exp(TEMPERED * (scores[1:] + RELUCTANCE)).mean())
+    assert evidence_of_drift(scores) == pytest.approx(expected)
+
+
+def test_drift_is_said_when_the_evidence_was_ever_twenty_to_one() -> None:
     for off, drifting in ((-0.01, False), (0.01, True)):
-        scores = fresh_scores() + np.array([0.0, 1.0, 1.0]) * (2.0 * math.log(20.0) + off)
-        found = drift_seen(scores, np.array(POWERS), 2)
+        found = drift_seen(math.log(20.0) + off, np.array(POWERS), 2)
         assert found["drifting"] is drifting
         assert found["trusts_latest"] == pytest.approx(1 / 16)
+    agent, random = ae.CurveThompson(memory=0.5, levels=10).start(1, seed=1), np.random.default_rng(1)
+    strongest = 0.0
+    for t in range(120):
+        agent.ask()
+        agent.tell([random.binomial(20, 0.3 if t % 80 < 40 else 0.5) / 20], trials=[20])
+        strongest = max(strongest, evidence_of_drift(agent.state.scores))
+    assert agent.explain()["drift"]["log10_evidence"] == pytest.approx(strongest / math.log(10.0))
 
 
 def test_drift_is_seen_where_there_is_some_and_rarely_where_there_is_none() -> None:
@@ -124,7 +172,7 @@ def test_drift_is_seen_where_there_is_some_and_rarely_where_there_is_none() -> N
         for name, seed in itertools.product(("patrol", "loan", "bump", "lipschitz"), range(4)):
             problem = ae.problem(name, memory=0.5, seed=seed, drift=drift, units=20)
             state = run_once(problem, ae.CurveThompson(levels=60), np.array([4_000]), seed).state
-            said[drift].append(drift_seen(state.scores, state.powers, int(state.now[0]["age"]))["drifting"])
+            said[drift].append(drift_seen(float(state.now[0]["moved"]), state.powers, 0)["drifting"])
     assert sum(said[None]) < 5
     assert sum(said[4_000]) > 8
 

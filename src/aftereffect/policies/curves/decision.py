@@ -39,8 +39,22 @@ from aftereffect.policies.curves.fit import (
     renew_noise,
     renew_scale,
 )
-from aftereffect.policies.curves.forgetting import forget, judge_and_book, trusted
-from aftereffect.policies.curves.tracks import book_all, evidence_against, follow, weigh_models, weigh_tracks
+from aftereffect.policies.curves.forgetting import (
+    evidence_of_drift,
+    forget,
+    hand_down,
+    judge_and_book,
+    leading,
+    trusted,
+)
+from aftereffect.policies.curves.tracks import (
+    book_all,
+    evidence_against,
+    follow,
+    weigh_fields,
+    weigh_models,
+    weigh_tracks,
+)
 from aftereffect.policies.curves.values import price
 
 TUNED = {
@@ -65,7 +79,7 @@ TUNING = np.dtype([(name, "f8") for name in TUNED])
 NOW = np.dtype(
     [(name, "i8") for name in ("hold_until", "review_at", "field", "track", "age", "stage", "faded_at")]
     + [(name, "i8") for name in ("learns_memory", "may_take_turns", "takes_turns", "measured")]
-    + [(name, "f8") for name in ("against", "seen", "shares")]
+    + [(name, "f8") for name in ("against", "moved", "seen", "shares")]
 )
 STAGES = ("home", "trying", "searching", "moving")
 HOME, TRYING, SEARCHING, MOVING = range(4)
@@ -139,6 +153,18 @@ def fade(state: CurvesState, t: int) -> None:
     state.now[0].faded_at = t
 
 
+@helper
+def trust(state: CurvesState, t: int) -> None:
+    """Choose how much of the past to trust; a change of that calls for a decision."""
+    now = state.now[0]
+    age = leading(state.leads, now.age)
+    if age > now.age:
+        hand_down(state.banks[state.tracks.shape[0] :], state.leads, age)
+    if age != now.age:
+        now.hold_until = t
+    now.age = age
+
+
 @kernel
 def review(state: CurvesState, t: int) -> bool:
     """Learn smoothness, noise, memory and drift anew, if it is time to; tells whether it was."""
@@ -146,7 +172,7 @@ def review(state: CurvesState, t: int) -> bool:
     if t < now.review_at:
         return False
     fade(state, t)
-    now.age = draw_by_evidence(state.leads, state.rng)
+    trust(state, t)
     renew_scale(state.banks[bank_of(state, now.age)], belief)
     banks, evidence = state.banks[: state.tracks.shape[0]], state.evidence
     weigh_models(banks, spread, state.fields, belief, t, state.posterior[0], room, evidence)
@@ -156,8 +182,10 @@ def review(state: CurvesState, t: int) -> bool:
         now.track = draw_by_evidence(state.track_evidence, state.rng)
     for j in range(evidence.shape[1]):
         state.field_evidence[j] = evidence[now.track, j]
-    now.field = draw_by_evidence(state.field_evidence, state.rng)
     booked = state.banks[bank_of(state, now.age)]
+    if now.age > 0:  # how smooth responses are now, not how they were
+        weigh_fields(booked, spread, state.fields, belief, t, state.posterior[0], room, state.field_evidence)
+    now.field = draw_by_evidence(state.field_evidence, state.rng)
     fit_all(booked, spread, state.fields[now.field], belief, state.posterior, state.sure, room)
     renew_noise(booked, state.posterior, state.noise, spread, now.measured == 0)
     now.review_at = t + 1 + int(state.tuning[0].review * t)
@@ -461,6 +489,9 @@ def take_in(state: CurvesState, allocation: Floats, seen: Floats, reward: Floats
     judge_and_book(
         state.scores, state.leads, forgetful, state.foretold, state.noise, state.spread, impact, seen, reward
     )
+    now.moved = max(now.moved, evidence_of_drift(state.scores))
+    if leading(state.leads, now.age) != now.age:
+        now.review_at = 0
     book_all(state.banks, state.impact, seen, reward, state.noise, state.spread, now.track)
 
 

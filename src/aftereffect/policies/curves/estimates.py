@@ -54,9 +54,10 @@ def fold(fresh: CurvesState, shares: Floats, seen: Floats, rewards: Floats) -> C
     drift = {name: getattr(first, name).copy() for name in ("scores", "leads")}
     for t in range(len(shares)):
         take_in(second, shares[t], seen[t], rewards[t])
-    settle_noise(second, len(shares) + 1)
     for name, value in drift.items():  # of what was foretold before it came
         getattr(second, name)[...] = value
+    second.now["moved"] = first.now["moved"]
+    settle_noise(second, len(shares) + 1)
     return second
 
 

@@ -8,6 +8,10 @@ If the latter foretells rightly and surely, exp(score) of another has a mean of 
 1/a with a chance of at most a (Ville's inequality); what it foretells is estimated, so the alarm takes the evidence to a
 power below one, and its error is measured.
 
+A bank that has led loses its lead to what foretells better *now*: none is ever further than RELUCTANCE behind the first. When a
+faster bank takes over, responses have changed, and what the slower ones hold beyond it is from before: they take over what it
+holds, and then forget it more slowly. So after an abrupt change the past begins anew, as in a restart.
+
 `scores` and `leads` have one entry per bank, the first forgets nothing; `foretold` is (banks, 2, arms, N + 1), means and
 variances.
 """
@@ -26,8 +30,9 @@ from aftereffect.policies.curves.tracks import ALARM
 
 TEMPERED = 0.5  # power to which evidence is taken before anybody is told: what is foretold is estimated
 SUREST = 1e-3  # no reward is foretold with more certainty: one surprise must not decide
-POWERS = (0.0, 3.0, 15.0)  # all of the past, its latest quarter, its latest sixteenth
+POWERS = (0.0, 3.0, 15.0, 63.0)  # all of the past, its latest quarter, sixteenth, 64th
 RELUCTANCE = 12.0  # log odds against each bank that forgets, before any reward: most worlds stand still
+CLEARLY = 3.0  # log odds by which another bank must lead to be trusted instead
 
 
 def fresh_scores() -> Floats:
@@ -39,6 +44,28 @@ def fresh_scores() -> Floats:
 def trusted(powers: Floats, age: int) -> float:
     """Which part of the past, from now back, a bank rests on."""
     return 1.0 / (1.0 + float(powers[age]))
+
+
+@helper
+def leading(leads: Floats, age: int) -> int:
+    """The bank to trust: the one in use, unless another leads it clearly."""
+    best = age
+    for j in range(leads.shape[0]):
+        if leads[j] > leads[best] and leads[j] > leads[age] + CLEARLY:
+            best = j
+    return best
+
+
+@kernel
+def hand_down(banks: Floats, leads: Floats, age: int) -> None:
+    """Let the slower banks take over what a faster one holds, and how it stands; `banks` are those that forget."""
+    source = banks[age - 1]
+    for j in range(1, age):
+        leads[j] = leads[age]
+        for row in range(source.shape[0]):
+            for k in range(source.shape[1]):
+                for i in range(source.shape[2]):
+                    banks[j - 1, row, k, i] = source[row, k, i]
 
 
 @kernel
@@ -72,9 +99,9 @@ def judge_and_book(
 ) -> None:
     """Judge every bank by what it foretold for these rewards, then book them in those that forget.
 
-    Scores say whether responses have drifted at all; leads, which bank to trust now: they never fall below where they
-    began, so that a long quiet past does not have to be made up for once things change. A round counts for as many tosses
-    of a coin as its mean's variance makes it, that of the estimate included.
+    Scores say whether responses have drifted at all; leads, which bank to trust now: none is ever further than RELUCTANCE
+    behind the first, so that a long quiet past does not have to be made up for once things change. A round counts for as
+    many tosses of a coin as its mean's variance makes it, that of the estimate included.
     """
     for k in range(seen.shape[0]):
         if seen[k] > 0.0:
@@ -86,16 +113,31 @@ def judge_and_book(
             for j in range(1, scores.shape[0]):
                 gain = tosses * (plain - _surprise(foretold[j, 0, k, node], reward[k]))
                 scores[j] += gain
-                leads[j] = max(leads[j] + gain, -RELUCTANCE)
+                leads[j] += gain
                 book(banks[j - 1], k, impact[k], seen[k], reward[k], noise[k, node], spread[SHOCK, k])
+    top = leads[0]
+    for j in range(1, leads.shape[0]):
+        top = max(top, leads[j])
+    for j in range(leads.shape[0]):
+        leads[j] = max(leads[j], top - RELUCTANCE)
 
 
-def drift_seen(scores: Floats, powers: Floats, age: int) -> dict[str, Any]:
-    """Do the responses drift, and which part of the past is trusted?"""
-    found = TEMPERED * (scores[1:] + RELUCTANCE)
-    evidence = float(np.logaddexp.reduce(found)) - math.log(len(found))
+@kernel
+def evidence_of_drift(scores: Floats) -> float:
+    """Log of the mean evidence ratio of the banks that forget to the one that does not."""
+    others = scores.shape[0] - 1
+    top, total = -math.inf, 0.0
+    for j in range(1, others + 1):
+        top = max(top, scores[j])
+    for j in range(1, others + 1):
+        total += math.exp(TEMPERED * (scores[j] - top))
+    return float(math.log(total / others) + TEMPERED * (top + RELUCTANCE))
+
+
+def drift_seen(strongest: float, powers: Floats, age: int) -> dict[str, Any]:
+    """Do the responses drift, and which part of the past is trusted? `strongest` is the most evidence for it so far."""
     return {
-        "drifting": evidence > math.log(ALARM),
-        "log10_evidence": evidence / math.log(10.0),
+        "drifting": strongest > math.log(ALARM),
+        "log10_evidence": strongest / math.log(10.0),
         "trusts_latest": trusted(powers, age),
     }

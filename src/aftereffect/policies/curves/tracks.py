@@ -32,7 +32,7 @@ HIGHEST = 0.97  # a memory beyond which a track hardly moves while an allocation
 # reach it in at most 1 of 20 cases (Ville's inequality); the field is drawn and rewards are not Gaussian, so this is measured.
 ALARM = 20.0
 # Power to which evidence is taken before anybody is told: curves are not draws from the fields, and noise is estimated.
-TEMPERED = 0.25
+TEMPERED = 0.35
 
 
 def known_tracks(memory: float, realised: bool, watch_driver: bool) -> Records:
@@ -93,23 +93,31 @@ def book_all(
 
 
 @kernel
+def weigh_fields(
+    booked: Floats, spread: Floats, fields: Any, belief: Any, t: int, post: Floats, room: Floats, evidence: Floats
+) -> None:
+    """Log evidence of every field in one bank, summed over the arms; of very many arms a part stands for all."""
+    arms, nodes = booked.shape[1], booked.shape[2]
+    looked = min(arms, max(1, MOST_REVIEWED // nodes))
+    first = t % arms if looked < arms else 0
+    for j in range(evidence.shape[0]):
+        evidence[j] = 0.0
+        for step in range(looked):
+            k = (first + step) % arms
+            evidence[j] += fit_arm(booked, k, spread, fields[j], belief, post, room)[1]
+
+
+@kernel
 def weigh_models(
     banks: Floats, spread: Floats, fields: Any, belief: Any, t: int, post: Floats, room: Floats, evidence: Floats
 ) -> None:
-    """Log evidence of every field on every track, summed over the arms; of very many arms a part stands for all.
+    """Log evidence of every field on every track.
 
     Both are weighed together: under a belief in flat curves a long memory, which books everything in one place, would always
     seem right.
     """
-    arms, nodes = banks.shape[2], banks.shape[3]
-    looked = min(arms, max(1, MOST_REVIEWED // nodes))
-    first = t % arms if looked < arms else 0
     for m in range(evidence.shape[0]):
-        for j in range(evidence.shape[1]):
-            evidence[m, j] = 0.0
-            for step in range(looked):
-                k = (first + step) % arms
-                evidence[m, j] += fit_arm(banks[m], k, spread, fields[j], belief, post, room)[1]
+        weigh_fields(banks[m], spread, fields, belief, t, post, room, evidence[m])
 
 
 @kernel
