@@ -64,7 +64,7 @@ def check_fit(fit: Fit) -> Check:
     count = int(seen.sum())
     size = np.abs(residual[seen])
     scores = [np.where(seen, _log_density(table.rewards, *model), 0.0).sum(axis=1) for model in (own, without, flat)]
-    drift = drift_seen(fit.state.scores, fit.state.powers, 0)
+    drift = drift_seen(float(fit.state.now["moved"][0]), fit.state.powers, 0)
     found = {
         "inside_95": float((size < 1.96).mean()) if count else math.nan,
         "inside_50": float((size < 0.674).mean()) if count else math.nan,
