@@ -120,6 +120,7 @@ def _table(document: dict[str, Any]) -> Table:
 def _lines(document: dict[str, Any]) -> list[str]:
     words, experiment = document["words"], document["experiment"]
     parts = [
+        ("What we suggest", words["suggested"]),
         ("What we know", words["known"]),
         ("How sure we are", words["sure"]),
         ("What we do not know", words["unknown"]),
