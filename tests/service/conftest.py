@@ -14,6 +14,7 @@ from aftereffect.programs.store import Store
 from aftereffect.service.app import build_app
 from aftereffect.service.guards import Buckets
 from aftereffect.service.tokens import ROLES, Tokens
+from tests.programs.conftest import postgres as postgres
 
 ARMS = ["north", "centre", "south"]
 
