@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import agents, loops, native, oracle, processes, records, report, survey
+from bench import agents, loops, native, oracle, processes, programs, records, report, survey
 from bench.machine import load
 from bench.rows import Row, guarded
 
@@ -33,6 +33,8 @@ def plan(peers: Path) -> list[tuple[str, str, Measure]]:
         ("the first minute: compiling with an empty cache", "at most 12 and 20 s", processes.cold_start),
         ("peak memory", "", processes.memory),
         ("records: a million rows", "at most 5 s", records.a_million_rows),
+        ("program on SQLite: rounds/s over bare commits/s", "at least 0.1", programs.writes),
+        ("opening and auditing a program of 10,000 rounds", "at most 1 s and 60 s", programs.long_record),
     ]
 
 

@@ -147,7 +147,7 @@ def test_decisions_of_another_environment_are_counted_not_recomputed(
 ):
     newer = {**environments.environment(), "numba": "99.0"}
     for module in ("program", "audit", "snapshots"):
-        monkeypatch.setattr(f"aftereffect.programs.{module}.environment", lambda: newer)
+        monkeypatch.setattr(f"aftereffect.programs.{module}.environment", lambda *_: newer)
     later = ae.open_store(str(sqlite.database.url)).program("loans")
     found = later.audit()
     assert (found.fits, found.decisions, found.not_recomputed) == (True, 5, 5)
@@ -168,7 +168,7 @@ def test_what_an_upgrade_computes_otherwise_does_not_change_what_was_advised(
     advised = program.ask()["allocation"]
     newer = {**environments.environment(), "results": "another"}
     for module in ("program", "audit", "snapshots"):
-        monkeypatch.setattr(f"aftereffect.programs.{module}.environment", lambda: newer)
+        monkeypatch.setattr(f"aftereffect.programs.{module}.environment", lambda *_: newer)
     monkeypatch.setattr(ae.Agent, "ask", _contrary(ae.Agent.ask))
     later = ae.open_store(str(sqlite.database.url)).program("loans")
     assert later.ask()["allocation"] == advised

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from aftereffect.errors import AftereffectError
 from aftereffect.programs import ledger
 from aftereffect.programs.database import Database
-from aftereffect.programs.environment import environment
+from aftereffect.programs.environment import Environment, environment
 from aftereffect.programs.errors import Damaged
 from aftereffect.programs.events import FIRST, Content, Event, chained
 from aftereffect.programs.fold import Fold
@@ -127,19 +127,18 @@ class _Walk:
         found = self.found
         if event.kind in ("create", "upgrade"):
             self.made_with = (event.answer if event.kind == "create" else event.request).get("made_with", {})
-        ours = self.made_with == environment()
         computed: Content | None = None
         if self.fold is not None:
             try:
                 computed = self.fold.apply(event, hash)
             except (AftereffectError, ArithmeticError, AttributeError, KeyError, IndexError, TypeError) as error:
-                if ours:
+                if self.made_with == self._ours():
                     raise _Misfit(f"event {event.sequence} ({event.kind}) cannot have happened: {error}") from None
                 self.fold = None
         if event.kind != "ask":
             return
         found.decisions += 1
-        if computed is None or event.answer.get("made_with") != environment():
+        if computed is None or event.answer.get("made_with") != self._ours():
             found.not_recomputed += 1
             return
         for part in ("round", "allocation"):
@@ -148,3 +147,6 @@ class _Walk:
                     f"event {event.sequence}: the {part} advised was {event.answer.get(part)}, recomputed it is {computed[part]}"
                 )
         found.recomputed += 1
+
+    def _ours(self) -> Environment:
+        return environment(self.fold.agent.policy if self.fold is not None and self.fold.agent is not None else None)

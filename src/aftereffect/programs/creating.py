@@ -47,7 +47,9 @@ def started(request: Content) -> Content:
     """The first event's answer: it can be started, and with what it was."""
     if request.get("agent") is None:
         require_whole("seed", request["seed"], 0)
-    return {**Fold().act("create", request), "made_with": environment()}
+    fold = Fold()
+    answer = fold.act("create", request)
+    return {**answer, "made_with": environment(fold.agent.policy)}
 
 
 def read_names(arms: Sequence[str]) -> tuple[str, ...]:

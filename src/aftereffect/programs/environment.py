@@ -8,13 +8,20 @@ import platform
 from functools import cache
 
 from aftereffect import _compile
+from aftereffect._sources import own_hash
+from aftereffect.policies.base import Policy
 
 Environment = dict[str, str]
 
 
+def environment(policy: Policy | None = None) -> Environment:
+    """The environment of this process; with the hash of a policy's own sources, where it is not this package's."""
+    own = "" if policy is None else own_hash(policy)
+    return {**_everywhere(), "own": own} if own else _everywhere()
+
+
 @cache
-def environment() -> Environment:
-    """The environment of this process."""
+def _everywhere() -> Environment:
     import llvmlite.binding
     import numba
     import numpy

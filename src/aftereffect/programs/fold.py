@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aftereffect._sources import own_hash
 from aftereffect.model.curves import Floats
 from aftereffect.model.units import share_out
 from aftereffect.policies.base import policy_from
@@ -33,6 +34,7 @@ class Fold:
         self.asked: Content | None = None  # the advice that waits for its round to happen
         self.made_with: Environment = {}  # of the decisions now
         self.archived = False
+        self.own = ""  # hash of the sources that a snapshot's policy came from, where it is not this package's
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,6 +94,7 @@ class Fold:
             "asked": self.asked,
             "made_with": self.made_with,
             "archived": self.archived,
+            "own": own_hash(self.agent.policy),
         }
         return canonical(content)
 
@@ -101,7 +104,7 @@ class Fold:
         fold, content = cls(), json.loads(text)
         fold.agent = read_agent(content["agent"], "a snapshot")
         fold.about, fold.asked = content["about"], content["asked"]
-        fold.made_with, fold.archived = content["made_with"], content["archived"]
+        fold.made_with, fold.archived, fold.own = content["made_with"], content["archived"], content["own"]
         fold.count, fold.head = count, head
         return fold
 

@@ -255,8 +255,9 @@ class Program:
                 answer = self._advice(fold)
             done.append(Event(fold.count + len(done) + 1, kind, request, answer, now(), answer.get("round"), by, key))
 
-        if fold.made_with != environment() and not fold.archived:
-            add("upgrade", {"made_with": environment()})
+        made_with = environment(fold.agent.policy)
+        if fold.made_with != made_with and not fold.archived:
+            add("upgrade", {"made_with": made_with})
         if kind == "deploy" and request["allocation"] is None and fold.asked is None and not fold.archived:
             add("ask", {})
         add(kind, request, key)
@@ -272,7 +273,7 @@ class Program:
     def _advice(self, fold: Fold) -> Content:
         """The waiting advice as it is answered and kept: with its reason, and with what it was computed with."""
         assert fold.asked is not None
-        advice = {**fold.asked, "reason": plain(fold.agent.explain()), "made_with": environment()}
+        advice = {**fold.asked, "reason": plain(fold.agent.explain()), "made_with": environment(fold.agent.policy)}
         units = fold.units(fold.asked["allocation"])
         return advice if units is None else {**advice, "units": units}
 

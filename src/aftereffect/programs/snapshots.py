@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from aftereffect._sources import own_hash
 from aftereffect.errors import AftereffectError
 from aftereffect.programs.environment import digest, environment
 from aftereffect.programs.events import FIRST
@@ -22,7 +23,8 @@ def restore(connection: Connection, entry: Entry) -> Fold:
     if (connection.scalar(stands_on) or FIRST) != row.hash:
         return Fold()
     try:
-        return Fold.read(row.body, row.sequence, row.hash)
+        fold = Fold.read(row.body, row.sequence, row.hash)
+        return fold if own_hash(fold.agent.policy) == fold.own else Fold()
     except (AftereffectError, KeyError, TypeError, ValueError):  # folding again is always right
         return Fold()
 
