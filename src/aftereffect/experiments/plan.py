@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
@@ -40,6 +40,11 @@ class Block:
 
     instances: tuple[int, int]  # first, and one past the last
     runs: tuple[int, int]
+
+    def moved(self, instances: int, runs: int) -> Block:
+        """The same rectangle elsewhere."""
+        (top, bottom), (left, right) = self.instances, self.runs
+        return Block((top + instances, bottom + instances), (left + runs, right + runs))
 
     @property
     def count(self) -> int:
@@ -105,13 +110,20 @@ class Plan:
 
     `code` names the version of the package that computes them, by default this one. What was computed before need not be
     checked for whether it could start. `sources` has the hashes of the user's own code by problem and policy, by default
-    those of what is loaded.
+    those of what is loaded. `extents` are the instances and runs of the spec and of what it has grown from, the first first:
+    work is cut where an earlier one ended, so that what was computed then still fits.
     """
 
     def __init__(
-        self, spec: Spec, code: str | None = None, check: bool = True, sources: Mapping[str, str] | None = None
+        self,
+        spec: Spec,
+        code: str | None = None,
+        check: bool = True,
+        sources: Mapping[str, str] | None = None,
+        extents: Sequence[Sequence[int]] = (),
     ) -> None:
         self.spec = spec
+        self.extents = [tuple(extent) for extent in extents] or [(spec.instances, spec.runs)]
         self.code = _compile.results_hash() if code is None else code
         self.problems = expand_problems(spec)
         self.policies = expand_policies(spec)
@@ -180,8 +192,32 @@ class Plan:
         return Blocks(self.spec.tuning.instances, self.spec.tuning.runs, self._tuning_horizon, 1)
 
     @property
-    def _main_blocks(self) -> Blocks:
-        return Blocks(self.spec.instances, self.spec.runs, self.spec.horizon, len(self.spec.rounds))
+    def _main_blocks(self) -> list[Block]:
+        found: list[Block] = []
+        instances, runs = 0, 0
+        for wider, more in self.extents:
+            for high, wide, first, run in ((instances, more - runs, 0, runs), (wider - instances, more, instances, 0)):
+                if high and wide:
+                    blocks = Blocks(high, wide, self.spec.horizon, len(self.spec.rounds))
+                    found += [block.moved(first, run) for block in blocks]
+            instances, runs = wider, more
+        return found
+
+    def grows_from(self, held: Plan) -> bool:
+        """Is this the same experiment with more of something: problems, policies, instances or runs?"""
+        before, after = held.spec, self.spec
+        alike = all(getattr(before, n) == getattr(after, n) for n in ("name", "seed", "horizon", "rounds", "tuning"))
+        sources = all(self.sources.get(name) == found for name, found in held.sources.items())
+        more = before.instances <= after.instances and before.runs <= after.runs
+        kept = set(held.problems) <= set(self.problems) and all(p in self.policies for p in held.policies)
+        return alike and sources and more and kept and held.code == self.code and held.digest != self.digest
+
+    def grow_from(self, extents: Sequence[Sequence[int]]) -> None:
+        """Cut the work so that what was computed of earlier extents fits."""
+        self.extents = [*(tuple(extent) for extent in extents)]
+        if self.extents[-1] != (self.spec.instances, self.spec.runs):
+            self.extents.append((self.spec.instances, self.spec.runs))
+        vars(self).pop("names", None)
 
     @property
     def _candidates(self) -> int:

@@ -91,6 +91,7 @@ class Manifest(BaseModel):
     problems: list[str]
     policies: list[str]
     shards: int
+    extents: list[list[int]]
     figure: Annotated[str, Field(pattern=r"^[a-z0-9]+$")] | None  # names files
     command: str
     versions: dict[str, str | None]
@@ -116,13 +117,16 @@ class Store:
 
     @contextmanager
     def opened(self, plan: Plan, command: str, fresh: bool = False, figure: str | None = None) -> Iterator[None]:
-        """Hold the directory for a plan: new, or with part of the very same one, which others may be computing too."""
+        """Hold the directory for a plan: new, or with part of the very same one, which others may be computing too.
+
+        A plan that has grown takes over what was computed of the smaller one.
+        """
         with ExitStack() as held:
             with self._writing():
                 refuse_symlink(self.shards)
                 self.directory.mkdir(parents=True, exist_ok=True)
-                share = held.enter_context(shared_directory(self.directory, alone_at_first=fresh))
-                self._claim(plan, _sealed(_manifest(plan, command, figure)), fresh)
+                share = held.enter_context(self._held(plan, fresh))
+                self._claim(plan, lambda: _sealed(_manifest(plan, command, figure)), fresh)
                 make_folder(self.shards)
                 for folder in (self.directory, self.shards):
                     remove_leftovers(folder)
@@ -130,6 +134,32 @@ class Store:
             self._plan = plan
             yield
             self._check_same(plan)  # where there are no locks another experiment may have started over
+
+    @contextmanager
+    def _held(self, plan: Plan, fresh: bool) -> Iterator[Callable[[], None]]:
+        """The directory's lock: alone where the manifest is to be replaced."""
+        with ExitStack() as held:
+            try:
+                lock = shared_directory(self.directory, alone_at_first=fresh or self._outgrown(plan))
+                share = held.enter_context(lock)
+            except InUse as error:
+                if fresh:
+                    raise
+                if self._outgrown(plan):  # else another process of the same plan was quicker
+                    reason = f"{error.strerror}; a spec that has grown must wait for it"
+                    raise AftereffectError(f"{str(self.directory)!r}: {reason}") from error
+                share = held.enter_context(shared_directory(self.directory))
+            yield share
+
+    def _outgrown(self, plan: Plan) -> bool:
+        """Does this directory hold a smaller version of the plan?"""
+        if not self.manifest_path.exists() or self.manifest()["hash"] == plan.digest:
+            return False
+        self._plan = None
+        try:
+            return plan.grows_from(self.plan)
+        finally:
+            self._plan = None
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -142,20 +172,25 @@ class Store:
         except OSError as error:
             raise _cannot_write(self.directory, error) from error
 
-    def _claim(self, plan: Plan, content: bytes, fresh: bool) -> None:
+    def _claim(self, plan: Plan, content: Callable[[], bytes], fresh: bool) -> None:
         """Take the directory: of several that start at once the first wins, and the others must want the same."""
         if self.manifest_path.exists():
-            if not fresh:
+            if fresh:
+                self._remove_shards()
+                self.write(self.manifest_path, content())
+            elif self._outgrown(plan):
+                plan.grow_from(self.manifest()["extents"])
+                self.write(self.manifest_path, content())
+            else:
                 self._check_same(plan)
-                return
-            self._remove_shards()
-            self.write(self.manifest_path, content)
+                plan.grow_from(self.manifest()["extents"])
         elif self._is_foreign() and not self.manifest_path.exists():
             raise AftereffectError(
                 f"{str(self.directory)!r} is not empty and holds no experiment; choose another --out"
             )
-        elif not claim_file(self.manifest_path, content):
+        elif not claim_file(self.manifest_path, content()):
             self._check_same(plan)
+            plan.grow_from(self.manifest()["extents"])
 
     def _check_same(self, plan: Plan) -> None:
         held = self.manifest()
@@ -228,7 +263,8 @@ class Store:
         if self._plan is None:
             held = self.manifest()
             import_modules(held["imports"])
-            self._plan = Plan(parse_spec(held["spec"]), held["code"], check=False, sources=held["sources"])
+            spec = parse_spec(held["spec"])
+            self._plan = Plan(spec, held["code"], check=False, sources=held["sources"], extents=held["extents"])
         return self._plan
 
     def spec(self) -> Spec:
@@ -339,6 +375,7 @@ def _manifest(plan: Plan, command: str, figure: str | None) -> dict[str, Any]:
         "problems": plan.problems,
         "policies": plan.labels,
         "shards": plan.shard_count,
+        "extents": [list(extent) for extent in plan.extents],
         "figure": figure,
         "command": command,
         "versions": {name: _version(name) for name in ("aftereffect", "numpy", "numba", "polars")}
