@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
-from aftereffect.oracle.best_fixed import fixed_utilities, held_utilities, moving_utilities
+from aftereffect.oracle.benchmark import fixed_utilities, held_utilities, moving_utilities
 from tests.model.worlds import drive
 
 LOW, HIGH = [lambda _x: 0.2] * 2, [lambda _x: 0.6, lambda _x: 0.2]

@@ -134,7 +134,7 @@ def test_drift_moves_responses_in_a_straight_line():
 
 def test_regret_under_drift_is_against_the_best_allocation_of_each_moment():
     """Brute force over a fine grid in each of some rounds; between them the benchmark may be low by little."""
-    from aftereffect.oracle.best_fixed import moving_utilities
+    from aftereffect.oracle.benchmark import moving_utilities
 
     for name in ("gaussian", "patrol", "bump", "lipschitz"):
         problem = ae.problem(name, drift=1000, seed=3)

@@ -11,7 +11,7 @@ import aftereffect as ae
 from aftereffect._random import generator
 from aftereffect.model.problem import OwnWorld
 from aftereffect.model.world import World, step
-from aftereffect.oracle.best_fixed import held_utilities
+from aftereffect.oracle.benchmark import held_utilities
 
 
 def test_one_impact_serves_all_arms() -> None:

@@ -8,7 +8,8 @@ import pytest
 import aftereffect as ae
 from aftereffect._random import generator
 from aftereffect.model.world import World, fixed_utility
-from aftereffect.oracle.best_fixed import fixed_utilities, steady_curves
+from aftereffect.oracle.benchmark import fixed_utilities
+from aftereffect.oracle.steady import steady_curves
 from aftereffect.simulation.simulate import run_once
 
 FAMILIES = {"gaussian": 5, "patrol": 5, "loan": 5, "tent": 2, "bump": 5, "lipschitz": 5, "brier": 5, "lending": 4}

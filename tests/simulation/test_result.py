@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import aftereffect as ae
-from aftereffect.oracle.best_fixed import fixed_utilities
+from aftereffect.oracle.benchmark import fixed_utilities
 
 OPTIONS: dict[str, Any] = {"horizon": 500, "seed": 3, "checkpoints": 5, "threads": 1}
 

@@ -15,7 +15,8 @@ from aftereffect.experiments.arena import DRAWN, MEMORY
 from aftereffect.model.catalog import family
 from aftereffect.model.feedback import Shock
 from aftereffect.model.problem import Problem
-from aftereffect.oracle.best_fixed import best_fixed, fixed_utilities, moving_utilities
+from aftereffect.oracle.benchmark import fixed_utilities, moving_utilities
+from aftereffect.oracle.best_fixed import best_fixed
 from aftereffect.policies.base import Policy
 from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson
 from aftereffect.simulation.simulate import draw_instance, run_once, setting_for, simulate

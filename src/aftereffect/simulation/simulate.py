@@ -19,7 +19,8 @@ from aftereffect.model.catalog import Family
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import Problem
 from aftereffect.model.world import Ints
-from aftereffect.oracle.best_fixed import BestFixed, best_fixed, fixed_utilities, moving_utilities
+from aftereffect.oracle.benchmark import fixed_utilities, moving_utilities
+from aftereffect.oracle.best_fixed import BestFixed, best_fixed
 from aftereffect.policies.base import Policy, Setting
 from aftereffect.simulation.kernel import SUMS, TRACED, buffers, checkpoint_rows, run, sums
 from aftereffect.simulation.provenance import provenance_of
