@@ -45,6 +45,8 @@ CELLS: tuple[tuple[str, int, float, str], ...] = (
     ("bump", 4, 0.5, "units=500"),
     ("lending", 4, 0.8, "units=200,start=[0.6,0.1,0.1,0.2]"),
     ("lending", 3, 0.6, "units=600,rate=0.05,floors=0.1"),
+    ("loan", 4, 0.8, "units=300,delay=4"),  # rewards that are seen a month or two later
+    ("lipschitz", 3, 0.7, "units=300,delay=8"),
 )
 
 
@@ -84,7 +86,7 @@ def weekly_cells() -> list[Cell]:
 
 
 def _cell_name(family: str, arms: int, memory: float, week: str) -> str:
-    marks = [word for word in ("rate", "floors", "shock", "start") if f"{word}=" in week]
+    marks = [word for word in ("rate", "floors", "shock", "start", "delay") if f"{word}=" in week]
     return "-".join([family, f"k{arms}", f"m{memory:g}", *marks])
 
 

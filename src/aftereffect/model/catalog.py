@@ -26,6 +26,7 @@ from aftereffect.errors import (
     require_whole,
     shown,
 )
+from aftereffect.model.delay import Delay
 from aftereffect.model.drift import Change, Drift, Season
 from aftereffect.model.fairness import DEFAULT_TOLERANCE, Fairness, Observed
 from aftereffect.model.feedback import Driver, Feedback, Noise, Shock, resolved_feedback
@@ -241,6 +242,7 @@ class Family:
     shock: Shock | float | None = None
     start: Sequence[float] | str | None = None
     step: float | None = None
+    delay: Delay | None = None
 
     def draw(self, seed: int | np.random.SeedSequence = 0) -> Problem:
         """The problem that belongs to a seed; with drift, change or season the responses move to those of a second draw."""
@@ -267,6 +269,7 @@ class Family:
             shock=self.shock,
             start=self.start,
             step=self.step,
+            delay=self.delay,
         )
 
     def _fairness(self, entry: Entry, responses: Sequence[Response]) -> Fairness | None:
@@ -308,6 +311,7 @@ def family(
     shock: Shock | float | None = None,
     start: Sequence[float] | str | None = None,
     step: float | None = None,
+    delay: Delay | None = None,
     **parameters: Any,
 ) -> Family:
     """A family of problems by name; `memory`, `half_life` or a whole `impact` says how the past weighs (default .4).
@@ -316,7 +320,7 @@ def family(
     whose measure is seen. With `drift` the responses move, over so many rounds, to those of a second draw; `change` puts
     those in place at a round, `season` goes there and back in so many. `units` says how many whole units a round splits,
     `rate` multiplies the responses, `shock` is a deviation a round beside the noise, `start` the split held before the first
-    round, `step` the largest change of a share a round.
+    round, `step` the largest change of a share a round, `delay` the rounds until rewards are seen (or chances of 0, 1, 2, ...).
 
     >>> family("gaussian", arms=3, memory=0.2).draw(seed=1).arms
     3
@@ -359,6 +363,7 @@ def family(
         shock=shock,
         start=start,
         step=step,
+        delay=delay,
     )
     _check_draw(result)
     return result

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from aftereffect._random import Words, next_word, reseed
 from aftereffect.errors import AftereffectError, require, shown
 from aftereffect.model.curves import Curve, Floats, pack
+from aftereffect.model.delay import Delay, check_delay
 from aftereffect.model.drift import STILL, Change, Drift, Moving, Season, blend
 from aftereffect.model.fairness import UNMEASURED, Fairness
 from aftereffect.model.feedback import (
@@ -44,7 +45,8 @@ class Problem:
     `responses` are Responses or plain functions of the impact, multiplied by `rate`; `impact` is one Impact for all arms or
     one per arm, and begins at the split `start` where one is given. With `units` a round splits so many whole units over the
     arms. A `shock` moves the means of a round. With `fairness` every round also shows the arms' measures; with `drift`,
-    `change` or `season` the responses move. `step` is the largest change of a share from one round to the next.
+    `change` or `season` the responses move. `step` is the largest change of a share from one round to the next,
+    `delay` the number of rounds until rewards are seen, or the chances of 0, 1, 2, ...
 
     >>> from aftereffect.model.impacts import Discounted
     >>> p = Problem([lambda x: 0.9 - 0.5 * x, lambda x: 0.6], impact=Discounted(0.5))
@@ -70,6 +72,7 @@ class Problem:
     shock: Shock | float | None = None
     start: Sequence[float] | str | None = None
     step: float | None = None
+    delay: Delay | None = None
 
     def __post_init__(self) -> None:
         require(isinstance(self.responses, Sequence), f"responses must be a list, got {shown(self.responses)}")
@@ -94,6 +97,7 @@ class Problem:
         set_field(self, "noise", as_noise(self.noise))
         set_field(self, "shock", as_shock(self.shock))
         set_field(self, "step", check_step(self.step))
+        set_field(self, "delay", check_delay(self.delay))
         if self.names is not None:
             set_field(self, "names", check_names(self.names, len(responses)))
         if self.start is not None:

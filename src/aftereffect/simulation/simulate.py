@@ -22,12 +22,14 @@ from aftereffect.model.world import Ints
 from aftereffect.oracle.benchmark import fixed_utilities, moving_utilities
 from aftereffect.oracle.best_fixed import BestFixed, best_fixed
 from aftereffect.policies.base import Policy, Setting
+from aftereffect.simulation.delayed import delayed_state
 from aftereffect.simulation.kernel import SUMS, TRACED, buffers, checkpoint_rows, run, sums
 from aftereffect.simulation.provenance import provenance_of
 from aftereffect.simulation.result import Comparison, Parity, Result, Trace
 from aftereffect.theory.fair import FairOptimum, fair_optimum_or_none
 
 CHUNK = 1 << 20  # rounds between two looks at the stop flag
+LATE_CHUNK = 64  # the same where rewards come late, which is slower
 TRACE_LIMIT = 200_000_000  # numbers a trace may hold
 
 Progress = Callable[[str, int], None]
@@ -102,19 +104,23 @@ def run_once(
     horizon = int(rounds[-1])
     world = problem.world(stream(seed, instance, number, WORLD))
     setting = setting_for(problem, horizon, stream(seed, instance, number, POLICY))
-    state = policy.state(setting)
+    late = problem.delay
+    key = (seed, instance, number)
+    state = policy.state(setting) if late is None else delayed_state(policy, setting, late, key)  # type: ignore[arg-type]
     room, totals, kept = buffers(problem.arms, setting.start), sums(), checkpoint_rows(len(rounds), problem.arms)
     full = np.zeros((horizon if trace else 0, TRACED, problem.arms))
-    for start in range(1, horizon + 1, CHUNK):
+    chunk = CHUNK if late is None else LATE_CHUNK
+    for start in range(1, horizon + 1, chunk):
         if stopped():
             raise KeyboardInterrupt
-        stop = min(start + CHUNK, horizon + 1)
+        stop = min(start + chunk, horizon + 1)
         run(world, state, start, stop, rounds, room, totals, kept, full)
         if progress is not None:
             progress(stop - start)
     full[:, 1] = problem.impact_after_g(full[:, 1])
     allocation, impact = np.split(kept[:, SUMS:], 2, axis=1)
     utility, realised, violation, violated = kept[:, :SUMS].T
+    state = state if late is None else state.policy.course.settled.state
     return Run(utility, realised, violation, violated, allocation, problem.impact_after_g(impact), full, state)
 
 
