@@ -321,8 +321,8 @@ def test_explanations_name_the_runner_up(policy: ae.Policy) -> None:
     assert reasons["stage"] == "index"
     second = reasons["runner_up"]
     assert second["index"] <= reasons["index"] + 1e-12
-    assert second["allocation"] != list(reasons["allocation"].values())
-    assert sum(second["allocation"]) == pytest.approx(1.0)
+    assert second["allocation"] != reasons["allocation"]
+    assert sum(second["allocation"].values()) == pytest.approx(1.0)
     assert [arm["arm"] for arm in reasons["arms"]] == ["arm 0", "arm 1", "arm 2"]
     assert all(arm["estimate"] is not None and arm["radius"] > 0 for arm in reasons["arms"])
 
@@ -426,3 +426,34 @@ def test_a_bounded_grid_is_said() -> None:
     ):
         agent = ae.ActionUCB().start(2, 10**18)
     assert agent.ask().sum() == pytest.approx(1.0)
+
+
+def test_an_explanation_in_words_says_why_what_changed_how_sure_and_what_would_change_it() -> None:
+    names = ["north", "centre", "south"]
+    agent = ae.CurveThompson(memory_bound=0.9, levels=20).start(3, seed=1, feedback="split", names=names)
+    assert "It is the first round." in agent.explain(words=True)
+    for _ in range(10):
+        agent.ask()
+        agent.tell([0.6, 0.4, 0.5], trials=[90, 90, 90], allocation=[0.4, 0.3, 0.3])
+    agent.deploy([0.5, 0.25, 0.25])
+    words, reasons = agent.explain(words=True), agent.explain()
+    shares = reasons["allocation"]
+    assert words.startswith(f"Round 12: north {100 * shares['north']:.4g} %, centre")
+    change = 100 * (shares["north"] - 0.5)
+    assert f"north {change:+.3g} points" in words
+    assert "How sure: It is expected to earn" in words
+    assert f"The past seems to weigh {reasons['memory']['estimate']:.2g}" in words
+    assert "Rewards are still out for round 11." in words
+    assert reasons["open_rounds"] == [11]
+    assert set(reasons["home"]["allocation"]) == set(reasons["favourite"]["allocation"]) == set(names)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=IDS)
+def test_every_policy_explains_itself_in_words(policy: ae.Policy) -> None:
+    agent = policy.start(3, 300, seed=1, feedback="split")
+    for _ in range(4):
+        words = agent.explain(words=True)
+        assert words.startswith(f"Round {agent.rounds + 1}: arm 0 ")
+        assert "nan" not in words
+        agent.tell(np.where(agent.ask() > 0, 0.25, NAN))
+    assert "Told since the last advice: round 4." in agent.explain(words=True)

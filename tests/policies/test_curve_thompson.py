@@ -205,7 +205,7 @@ def test_with_data_everywhere_the_fitted_curves_are_the_true_ones() -> None:
     mean, deviation = _estimates(agent)
     assert np.abs(mean - true)[:, 1:40].max() < 0.03
     assert np.all(deviation[:, 1:40] < 0.03)
-    favourite = agent.explain()["favourite"]["allocation"]
+    favourite = list(agent.explain()["favourite"]["allocation"].values())
     assert favourite[0] == pytest.approx(x[np.argmax(x * true[0] + (1 - x) * true[1][::-1])], abs=0.06)
 
 
@@ -340,7 +340,7 @@ def test_a_right_memory_is_rarely_contradicted() -> None:
     assert sum(said) < 5
 
 
-def _switched(agent: ae.Agent, memory: float, rounds: int) -> dict[str, Any]:
+def _switched(agent: ae.Agent, memory: float, rounds: int) -> Any:
     """Splits at random, held for a few rounds each, on steep curves in a world of some memory."""
     random = np.random.default_rng(2)
     impact, weight, p, until = np.zeros(2), 0.0, np.array([0.5, 0.5]), 0

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from aftereffect.model.problem import check_names
 from aftereffect.policies import arms
 from aftereffect.policies.base import Policy, Setting
 from aftereffect.policies.course import KEEP, Course, Round
+from aftereffect.policies.explanation import Explanation, in_words, name_arms
 from aftereffect.policies.late import Late, tell_late
 from aftereffect.policies.log_frame import log_frame
 from aftereffect.policies.pace import before_the_first, keep_pace
@@ -273,20 +274,43 @@ class Agent:
             except AftereffectError as error:
                 raise AftereffectError(f"history, record {i}: {error}") from None
 
-    def explain(self) -> dict[str, Any]:
-        """In plain data, why this allocation: phase and stage, each arm's estimate and radius, the runner-up."""
-        allocation = self.ask()
+    @property
+    def answered(self) -> Any:
+        """The state that the advice came from, which explanations and pictures read."""
         if self._answered is None:  # the advice came with the agent from a file
-            self._answered = self._course.answering()
-        reasons = self.policy.explain(self._answered, self.setting, self.rounds + 1, allocation)
+            self.ask()
+            self._answered = self._answered or self._course.answering()
+        return self._answered
+
+    @overload
+    def explain(self, words: Literal[False] = False) -> Explanation: ...
+    @overload
+    def explain(self, words: Literal[True]) -> str: ...
+    def explain(self, words: bool = False) -> Explanation | str:
+        """In plain data and by name, why this allocation: stage, estimates and how sure they are, the runner-up.
+
+        With `words=True` as text: why this split, what changed since the last round, how sure it is, what would change it.
+        """
+        allocation = self.ask()
+        reasons = self.policy.explain(self.answered, self.setting, self.rounds + 1, allocation)
         names = self.names or tuple(f"arm {k}" for k in range(self.setting.arms))
-        _name_arms(reasons, names)
-        return {
+        name_arms(reasons, names)
+        said: dict[str, Any] = {
             "round": self.rounds + 1,
             "policy": self.policy.key,
             "allocation": dict(zip(names, allocation.tolist(), strict=True)),
+            "open_rounds": self.open_rounds,
             **reasons,
         }
+        if not words:
+            return cast(Explanation, said)
+        return in_words(said, self._course.at(self.rounds).deployed if self._course.kept else None, self._news())
+
+    def _news(self) -> list[int]:
+        """Rounds told since the last advice before this one was asked for."""
+        log = self._course.log
+        asked = max((r.asked_at for r in log if not math.isnan(r.asked_at)), default=math.nan)
+        return [self._course.first + i for i, r in enumerate(log, 1) if r.told_at >= asked]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a file, at once or not at all; `load_agent` goes on from it bit by bit."""
@@ -312,20 +336,6 @@ def _record(record: Any) -> Mapping[str, Any]:
         return record
     pair = isinstance(record, tuple) and len(record) == 2 and not np.isscalar(record[0])
     return {"allocation": record[0], "rewards": record[1]} if pair else {"allocation": record}
-
-
-def _name_arms(reasons: Any, names: Sequence[str]) -> None:
-    """Put the arms' names into every list of arms and in place of every arm number."""
-    if not isinstance(reasons, dict):
-        return
-    for key, value in reasons.items():
-        if key == "arms":
-            for name, arm in zip(names, value, strict=True):
-                arm["arm"] = name
-        elif key in ("chosen_arm", "runner_up") and isinstance(value, int):
-            reasons[key] = names[value]
-        else:
-            _name_arms(value, names)
 
 
 def start_agent(

@@ -48,7 +48,7 @@ def tell_late(agent: Agent, number: int, late: Late) -> None:
         after.reason = late.reason
     course.put(number, after)
     if number == course.rounds:
-        agent._previous[:] = after.deployed
+        agent._previous[: len(after.deployed)] = after.deployed
 
 
 def _as_advised(agent: Agent) -> Round:

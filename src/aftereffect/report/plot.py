@@ -11,6 +11,7 @@ import numpy as np
 from aftereffect.errors import AftereffectError, require_one_of, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.world import Ints
+from aftereffect.policies.agent import Agent
 from aftereffect.records.fit import Fit
 from aftereffect.report.style import Look, looks, plain
 from aftereffect.simulation.result import Comparison, Result, in_words, mean_interval
@@ -33,7 +34,7 @@ class Line(NamedTuple):
 
 
 def plot(
-    result: Result | Comparison | Fit,
+    result: Result | Comparison | Fit | Agent,
     *,
     band: str = "sd",
     log: bool = False,
@@ -43,7 +44,8 @@ def plot(
     """Mean regret over rounds, a line per policy with a band of two standard deviations, as in the paper.
 
     `band="ci"` draws the confidence interval of the mean instead, `"none"` no band; `log` takes logarithmic axes. Of a fit: every
-    arm's curve with its band, what was seen, today's and the advised share.
+    arm's curve with its band, what was seen, today's and the advised share. Of an agent: its
+    curves, its rounds, expected against achieved.
     """
     import matplotlib.pyplot as plt
     from matplotlib.figure import Figure
@@ -52,9 +54,13 @@ def plot(
         from aftereffect.report.fit_figure import draw_fit
 
         return draw_fit(result)
+    if isinstance(result, Agent):
+        from aftereffect.report.agent_figure import draw_agent
+
+        return draw_agent(result)
     require_one_of("band", band, BANDS)
     if not isinstance(result, (Result, Comparison)):
-        raise AftereffectError(f"plot takes a Result, a Comparison or a Fit, got {shown(result)}")
+        raise AftereffectError(f"plot takes a Result, a Comparison, a Fit or an Agent, got {shown(result)}")
     results = [result] if isinstance(result, Result) else list(result.values())
     if ax is None:
         figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")

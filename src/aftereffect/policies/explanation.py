@@ -1,0 +1,222 @@
+"""What `agent.explain()` says: as typed data, by name, and in plain words. docs/agents.md has the glossary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+from aftereffect.model.curves import Floats
+
+Shares = dict[str, float]
+
+
+class Split(TypedDict, total=False):
+    """A split that was thought of: what it is expected to earn a round, its index, or the chance that it is drawn."""
+
+    allocation: Shares
+    expected: float
+    index: float
+    chance: float
+
+
+class Memory(TypedDict, total=False):
+    """How strongly the past weighs: given, or estimated with a 95 percent interval; `can_tell`: do the data say anything?"""
+
+    given: float
+    estimate: float
+    low: float
+    high: float
+    can_tell: bool
+
+
+class Model(TypedDict, total=False):
+    """Do the data contradict the memory that was given, and which would be better?"""
+
+    contradicted: bool
+    can_tell: bool
+    log10_evidence_against: float
+    better: dict[str, Any]
+
+
+class Drift(TypedDict, total=False):
+    """Do responses move, and which part of the past is still trusted?"""
+
+    drifting: bool
+    log10_evidence: float
+    trusts_latest: float
+
+
+class Arm(TypedDict, total=False):
+    """One arm: its share and impact, its estimated response there, and how much was seen of it."""
+
+    arm: str
+    level: int
+    share: float
+    impact: float
+    estimate: Any  # None: nothing is known yet
+    deviation: float
+    radius: Any  # None: nothing is known yet
+    index: Any  # None: nothing is known yet
+    sample: float
+    chance: float
+    measure: float
+    observations: float
+    observations_here: float
+    dispersion: float
+    shock: float
+    never_visited: list[list[float]]
+    multiplier: float
+    bound: Any
+    observations_to_go: float
+
+
+class Explanation(TypedDict, total=False):
+    """Why this allocation. Which entries there are depends on the policy."""
+
+    round: int
+    policy: str
+    allocation: Shares
+    open_rounds: list[int]
+    stage: str
+    phase: int
+    expected: float
+    index: Any  # None: nothing is known yet
+    home: Split
+    favourite: Split
+    runner_up: Any  # a split, or an arm's name
+    chosen_arm: str
+    held_until_round: int
+    takes_turns: bool
+    memory: Memory
+    model: Model
+    drift: Drift
+    arms: list[Arm]
+    inner: dict[str, Any]
+    smoothness: dict[str, float]
+    round_of_phase: int
+    approach_rounds: int
+    phase_length: int
+    effective_estimation: float
+    epoch: int
+    rate: float
+    options: int
+    chance: float
+    tolerance: float
+    estimated_gap: float
+    tolerance_seems_unattainable_using: float
+
+
+def name_arms(reasons: Any, names: Sequence[str]) -> None:
+    """Put the arms' names into every list of arms and allocation, and in place of every arm number."""
+    if not isinstance(reasons, dict):
+        return
+    for key, value in reasons.items():
+        if key == "arms":
+            for name, arm in zip(names, value, strict=True):
+                arm["arm"] = name
+        elif key == "allocation" and isinstance(value, list):
+            reasons[key] = dict(zip(names, value, strict=True))
+        elif key in ("chosen_arm", "runner_up") and isinstance(value, int):
+            reasons[key] = names[value]
+        else:
+            name_arms(value, names)
+
+
+STAGES = {
+    "home": "It stays with the split that is known to be good: nothing else promises enough to be worth trying this round.",
+    "trying": "This is a trial: part of the way to a split that may well be better, as far as the look is worth its price.",
+    "searching": "This is a search: it looks where little is known and a better split could hide.",
+    "moving": "The estimates favour this split by more than they could be wrong, so it becomes the one to hold.",
+    "approach": "The allocation is held until the past has settled; nothing is learned from these rounds yet.",
+    "estimation": "The past has settled; these rounds count for the estimates.",
+}
+
+
+def in_words(reasons: Mapping[str, Any], before: Floats | None, told: Sequence[int]) -> str:
+    """Why this split, what changed since the last round, how sure it is and what would change it."""
+    parts = [
+        f"Round {reasons['round']}: {_split(reasons['allocation'])}.",
+        _why(reasons),
+        _changed(reasons["allocation"], before, told),
+        _sure(reasons),
+        _what_would_change_it(reasons),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _split(allocation: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {100 * share:.4g} %" for name, share in allocation.items())
+
+
+def _why(reasons: Mapping[str, Any]) -> str:
+    inner = reasons.get("inner", {})
+    stage = STAGES.get(reasons.get("stage", ""), "")
+    chosen, second = (
+        inner.get("chosen_arm", reasons.get("chosen_arm")),
+        inner.get("runner_up", reasons.get("runner_up")),
+    )
+    if chosen is not None:
+        next_best = f"; next is {second}" if isinstance(second, str) else ""
+        return (
+            f"{stage} Of all arms {chosen} looks best, with what is not known counted in its favour{next_best}.".strip()
+        )
+    return f"Why: {stage or 'it is the choice of ' + str(reasons['policy']) + '.'}"
+
+
+def _changed(allocation: Mapping[str, float], before: Floats | None, told: Sequence[int]) -> str:
+    if before is None:
+        return "It is the first round."
+    moved = [
+        f"{name} {100 * change:+.3g} points"
+        for (name, share), held in zip(allocation.items(), before, strict=False)
+        if abs(change := share - held) > 5e-4
+    ]
+    news = f" Told since the last advice: {_rounds(told)}." if told else " Nothing was told since the last advice."
+    return f"Since the last round: {', '.join(moved) if moved else 'no share has changed'}.{news}"
+
+
+def _rounds(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:6])) + (f" and {len(numbers) - 6} more" if len(numbers) > 6 else "")
+    return f"round {shown}" if len(numbers) == 1 else f"rounds {shown}"
+
+
+def _sure(reasons: Mapping[str, Any]) -> str:
+    arms = [arm for arm in reasons.get("arms", []) if arm.get("estimate") is not None]
+    known = [f"{arm['arm']} {arm['estimate']:.3g}{_give_or_take(arm)}" for arm in arms]
+    lines = []
+    if "expected" in reasons:
+        lines.append(f"It is expected to earn {reasons['expected']:.3g} a round.")
+    if known:
+        lines.append(f"Estimated responses there: {', '.join(known)}.")
+    memory = reasons.get("memory", {})
+    if "estimate" in memory:
+        lines.append(
+            f"The past seems to weigh {memory['estimate']:.2g} (95 %: {memory['low']:.2g} to {memory['high']:.2g})"
+            + ("." if memory["can_tell"] else "; the data cannot tell yet.")
+        )
+    return "How sure: " + " ".join(lines) if lines else ""
+
+
+def _give_or_take(arm: Mapping[str, Any]) -> str:
+    spread = 2 * arm["deviation"] if "deviation" in arm else arm.get("radius")
+    return "" if spread is None else f" ± {spread:.2g}"
+
+
+def _what_would_change_it(reasons: Mapping[str, Any]) -> str:
+    lines = []
+    favourite, home = reasons.get("favourite"), reasons.get("home")
+    if favourite and home and favourite["allocation"] != reasons["allocation"]:
+        gain = favourite["expected"] - home["expected"]
+        lines.append(
+            f"By the estimates {_split(favourite['allocation'])} would earn {gain:+.2g} a round: once that is sure enough."
+        )
+    for arm in reasons.get("arms", []):
+        for low, high in arm.get("never_visited", []):
+            lines.append(f"{arm['arm']} from {low:.2g} to {high:.2g} was never tried and could matter.")
+    if reasons.get("open_rounds"):
+        lines.append(f"Rewards are still out for {_rounds(reasons['open_rounds'])}.")
+    if reasons.get("model", {}).get("contradicted"):
+        lines.append("The data contradict the memory it was given: check that first.")
+    if reasons.get("drift", {}).get("drifting"):
+        lines.append("Responses seem to be changing; it trusts the recent past more.")
+    return "What would change it: " + " ".join(lines) if lines else ""
