@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars
 
-from aftereffect.errors import AftereffectError, UnknownName, numbers, shown
+from aftereffect.errors import LONGEST, AftereffectError, UnknownName, numbers, shown
 from aftereffect.model.curves import Floats
 from aftereffect.records.rounds import Rounds, number_rounds
 from aftereffect.records.sources import read_frame
@@ -59,6 +59,12 @@ def read_records(
     return _Reader(frame, _range(reward_range), unread).read()
 
 
+def listed(names: Sequence[str]) -> str:
+    """Columns as a message shows them: in one line, whatever their names, and not too long."""
+    text = ", ".join(" ".join(name.split()) for name in names) or "none"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}.."
+
+
 def _range(given: Sequence[float] | None) -> tuple[float, float]:
     if given is None:
         return 0.0, 1.0
@@ -76,7 +82,7 @@ def _named_as_known(frame: polars.DataFrame, columns: dict[str, str]) -> tuple[p
         if ours not in KNOWN:
             raise UnknownName("column", str(ours), KNOWN)
         if theirs not in frame.columns:
-            raise UnknownName(f"column for {ours}:", str(theirs), frame.columns)
+            raise UnknownName(f"column for {ours}:", str(theirs), [listed([name]) for name in frame.columns])
     taken = {theirs: ours for ours, theirs in columns.items()}
     for name in frame.columns:
         ours = name.strip().lower()
@@ -85,7 +91,7 @@ def _named_as_known(frame: polars.DataFrame, columns: dict[str, str]) -> tuple[p
     for needed, names in (("round", ("round", "date")), ("arm", ("arm",))):
         if not any(name in taken.values() for name in names):
             raise AftereffectError(
-                f"records have no column {' or '.join(names)}; columns are {', '.join(frame.columns) or 'none'}: rename one, "
+                f"records have no column {' or '.join(names)}; columns are {listed(frame.columns)}: rename one, "
                 f"or say columns={{{needed!r}: ...}}"
             )
     return frame.select(polars.col(theirs).alias(ours) for theirs, ours in taken.items()), [
@@ -104,14 +110,14 @@ def _from_wide(frame: polars.DataFrame, pattern: str, columns: dict[str, str]) -
     form = re.escape(pattern).replace(r"\{arm\}", "(?P<arm>.+)").replace(r"\{what\}", f"(?P<what>{words})")
     clock = next((n for n in (columns.get("round"), columns.get("date"), "round", "date") if n in frame.columns), None)
     if clock is None:
-        raise AftereffectError(f"records have no column round or date; columns are {', '.join(frame.columns)}")
+        raise AftereffectError(f"records have no column round or date; columns are {listed(frame.columns)}")
     arms: dict[str, dict[str, str]] = {}
     for name in frame.columns:
         found = re.fullmatch(form, name)
         if found and name != clock:
             arms.setdefault(found["arm"], {})[theirs[found["what"]]] = name
     if not arms:
-        raise AftereffectError(f"no column fits the pattern {pattern!r}; columns are {', '.join(frame.columns)}")
+        raise AftereffectError(f"no column fits the pattern {pattern!r}; columns are {listed(frame.columns)}")
     parts = [
         frame.select(
             polars.col(clock).alias("round"),
@@ -130,7 +136,7 @@ class _Reader:
 
     def __init__(self, frame: polars.DataFrame, reward_range: tuple[float, float], unread: list[str]) -> None:
         self.frame, self.range = frame, reward_range
-        self.notes = [f"columns not read: {', '.join(unread)}"] if unread else []
+        self.notes = [f"columns not read: {listed(unread)}"] if unread else []
 
     def read(self) -> Records:
         names, arm = self._arms()
@@ -227,7 +233,7 @@ class _Reader:
             return self._normalised(shares, rounds)
         name = "amount" if "amount" in columns else "trials"
         if name not in columns:
-            raise AftereffectError(f"records have no column share or amount; columns are {', '.join(columns)}")
+            raise AftereffectError(f"records have no column share or amount; columns are {listed(columns)}")
         if name == "trials":
             self.notes.append("no column share or amount: shares are those of the trials")
         amounts = self._dense(
@@ -258,7 +264,7 @@ class _Reader:
         if counted and "reward" in columns:
             raise AftereffectError("records have both reward and successes; keep one")
         if not counted and "reward" not in columns:
-            raise AftereffectError(f"records have no column reward or successes; columns are {', '.join(columns)}")
+            raise AftereffectError(f"records have no column reward or successes; columns are {listed(columns)}")
         if counted and "trials" not in columns:
             raise AftereffectError("records have successes but no column trials: of how many?")
         if "trials" in columns:
