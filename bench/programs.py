@@ -84,7 +84,7 @@ def _program(file: Path) -> Callable[[int], None]:
 
     def once(i: int) -> None:
         program.ask(key=f"ask-{i}")
-        number = program.deploy(key=f"deploy-{i}")["round"]
+        number = program.deploy(key=f"deploy-{i}")
         program.tell(chance.random(3), trials=[100, 100, 100], round=number, key=f"tell-{i}")
 
     return once

@@ -25,7 +25,7 @@ def program(sqlite: Store) -> Program:
     """Eleven events: the first, and five rounds of ask and tell."""
     program = sqlite.create("loans", ARMS, policy="thompson-split", floors=0.1)
     for i in range(5):
-        program.ask()
+        program.advise()
         program.tell([i / 5, 0.5], key=f"week-{i}")
     assert program.audit().fits
     return program
@@ -137,7 +137,7 @@ def test_a_rewrite_that_no_decision_shows_is_found_by_a_head_kept_elsewhere(prog
 def test_a_head_kept_a_while_ago_still_vouches(program: Program):
     kept = program.events()[4]["hash"]
     assert program.audit(head=kept).fits
-    program.ask()
+    program.advise()
     assert program.audit(head=kept).fits
     assert not program.audit(head="0" * 64).fits
 
@@ -165,13 +165,13 @@ def test_what_an_upgrade_computes_otherwise_does_not_change_what_was_advised(
     program: Program, sqlite: Store, monkeypatch: pytest.MonkeyPatch
 ):
     """A version that would have advised something else follows what was really advised and deployed."""
-    advised = program.ask()["allocation"]
+    advised = program.advise()["allocation"]
     newer = {**environments.environment(), "results": "another"}
     for module in ("program", "audit", "snapshots"):
         monkeypatch.setattr(f"aftereffect.programs.{module}.environment", lambda *_: newer)
     monkeypatch.setattr(ae.Agent, "ask", _contrary(ae.Agent.ask))
     later = ae.open_store(str(sqlite.database.url)).program("loans")
-    assert later.ask()["allocation"] == advised
+    assert later.advise()["allocation"] == advised
     assert later.tell([0.5, 0.5])["allocation"] == advised
     found = later.audit()
     assert (found.fits, found.not_recomputed) == (True, 6)
@@ -185,7 +185,7 @@ def test_a_clock_that_was_set_back_is_remarked_and_does_no_harm(sqlite: Store, m
     program = sqlite.create("loans", ARMS, policy="thompson-split", floors=0.1)
     for at in ("2031-01-01T00:00:00.000000Z", "1999-01-01T00:00:00.000000Z"):
         monkeypatch.setattr("aftereffect.programs.program.now", lambda at=at: at)
-        program.ask()
+        program.advise()
         program.tell([0.5, 0.5])
     found = program.audit()
     assert found.fits

@@ -24,7 +24,7 @@ def file(tmp_path: Path) -> Path:
     """A store with a program of one round."""
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     program = store.create("loans", ARMS, policy="thompson-split", floors=0.1)
-    program.ask()
+    program.advise()
     program.tell([0.5, 0.5])
     store.close()
     return tmp_path / "store.db"
@@ -56,12 +56,12 @@ def test_a_full_disk(file: Path):
     again = open_store(str(file)).program("loans")
     assert again.rounds == rounds
     assert again.audit(head=head).fits
-    assert program.ask() == again.ask()
+    assert program.advise() == again.advise()
 
 
 def _write_much(program: Program) -> None:
     for i in range(100):
-        program.ask(key=f"again-{i}")
+        program.advise(key=f"again-{i}")
 
 
 def test_a_read_only_store_can_be_read(file: Path):
@@ -70,7 +70,7 @@ def test_a_read_only_store_can_be_read(file: Path):
     assert program.rounds == 1
     assert program.audit().fits
     with pytest.raises(CannotWrite, match="it is read-only"):
-        program.ask()
+        program.advise()
     assert program.rounds == 1
 
 
@@ -104,9 +104,9 @@ def test_a_writer_that_does_not_finish_is_said_to_be_busy(url: str):
     with open_store(url).database.writing() as other:
         other.execute(sa.text("SELECT * FROM aftereffect_programs" + ("" if "sqlite" in url else " FOR UPDATE")))
         with pytest.raises(Busy, match=r"did not finish in 0\.2 s; try again") as caught:
-            program.ask()
+            program.advise()
         assert caught.value.retryable
-    assert program.ask()["round"] == 1
+    assert program.advise()["round"] == 1
 
 
 def test_a_backup_is_a_store(file: Path, tmp_path: Path):
@@ -116,7 +116,7 @@ def test_a_backup_is_a_store(file: Path, tmp_path: Path):
         connection.execute("VACUUM INTO ?", (str(tmp_path / "backup.db"),))
     program = store.program("loans")
     kept = program.head
-    program.ask()
+    program.advise()
     store.close()
     shutil.move(tmp_path / "backup.db", file)
     for rest in ("-wal", "-shm"):
@@ -124,19 +124,19 @@ def test_a_backup_is_a_store(file: Path, tmp_path: Path):
     restored = open_store(str(file)).program("loans")
     assert restored.head == kept
     assert restored.audit(head=kept).fits
-    assert restored.ask()["round"] == 2
+    assert restored.advise()["round"] == 2
 
 
 def test_postgres_that_was_restarted_is_found_again(postgres, monkeypatch: pytest.MonkeyPatch):
     store: Store = open_store(postgres.fresh())
     program = store.create("loans", ARMS, policy="thompson-split", floors=0.1)
-    advice = program.ask()
+    advice = program.advise()
     postgres.stop("immediate")
     with pytest.raises(StoreError) as caught:
         program.tell([0.5, 0.5], key="week-1")
     assert caught.value.retryable
     postgres.start()
-    assert program.ask() == advice
+    assert program.advise() == advice
     program.tell([0.5, 0.5], key="week-1")
     assert program.rounds == 1
     assert program.audit().fits

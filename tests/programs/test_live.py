@@ -24,9 +24,9 @@ def test_rewards_that_come_late_in_parts_and_corrected(store: Store):
     program, twin = store.create("loans", ARMS, policy="thompson-split", floors=0.1), started()
     numbers = []
     for _ in range(3):
-        program.ask()
+        program.advise()
         twin.ask()
-        numbers.append(program.deploy(by="ann")["round"])
+        numbers.append(program.deploy(by="ann"))
         twin.deploy()
     assert numbers == [1, 2, 3]
     assert program.open_rounds == twin.open_rounds == [1, 2, 3]
@@ -37,7 +37,7 @@ def test_rewards_that_come_late_in_parts_and_corrected(store: Store):
     program.tell({"north": 0.9}, round=1, replace=True, by="bob")
     twin.tell({"north": 0.9}, round=1, replace=True)
     assert program.open_rounds == twin.open_rounds == [2]
-    assert list(program.ask()["allocation"].values()) == twin.ask().tolist()
+    assert list(program.advise()["allocation"].values()) == twin.ask().tolist()
     assert program.rounds == twin.rounds == 3
     assert program.show()["rounds"] == 3
     assert program.log[0]["rewards"] == {"north": 0.9, "centre": 0.3, "south": 0.4}
@@ -49,21 +49,21 @@ def test_rewards_that_come_late_in_parts_and_corrected(store: Store):
 
 def test_people_who_decide_otherwise(sqlite: Store):
     program, twin = sqlite.create("loans", ARMS, policy="thompson-split", floors=0.1), started()
-    program.ask()
+    program.advise()
     twin.ask()
     program.deploy({"north": 0.5, "south": 0.5})
     twin.deploy([0.5, 0.0, 0.5])
     program.tell({"north": 0.5}, round=1)
     twin.tell({"north": 0.5}, round=1)
-    assert list(program.ask()["allocation"].values()) == twin.ask().tolist()
+    assert list(program.advise()["allocation"].values()) == twin.ask().tolist()
     assert program.log[0]["allocation"] == {"north": 0.5, "centre": 0.0, "south": 0.5}
     assert program.audit().fits
 
 
 def test_deploying_as_advised_asks_where_nobody_did(sqlite: Store):
     program = sqlite.create("loans", ARMS, policy="thompson-split", floors=0.1)
-    deployed = program.deploy(key="week-1")
-    assert program.deploy(key="week-1") == deployed
+    deployed = program.note_deployment(key="week-1")
+    assert program.note_deployment(key="week-1") == deployed
     assert [event["kind"] for event in program.events()] == ["create", "ask", "deploy"]
     assert deployed["allocation"] == program.events()[1]["answer"]["allocation"]
     assert program.audit().fits
@@ -73,7 +73,7 @@ def test_a_change_of_policy_is_an_event_and_takes_in_all_rounds(sqlite: Store):
     program = sqlite.create("loans", ARMS, policy="thompson-split", floors=0.1, seed=3)
     history = []
     for i in range(4):
-        advice = program.ask()["allocation"]
+        advice = program.advise()["allocation"]
         rewards = {name: (i + k) / 7 for k, name in enumerate(ARMS)}
         program.tell(rewards, trials=[10, 10, 10])
         history.append({"allocation": advice, "rewards": rewards, "trials": [10, 10, 10]})
@@ -89,7 +89,7 @@ def test_a_change_of_policy_is_an_event_and_takes_in_all_rounds(sqlite: Store):
     )
     assert program.rounds == twin.rounds == 5
     for _ in range(3):
-        assert list(program.ask()["allocation"].values()) == twin.ask().tolist()
+        assert list(program.advise()["allocation"].values()) == twin.ask().tolist()
         program.tell([0.5, 0.5, 0.5])
         twin.tell([0.5, 0.5, 0.5])
     assert program.show()["policy"] == "kl-ucb:memory=0.5"
@@ -110,7 +110,7 @@ def test_records_of_the_past(sqlite: Store, tmp_path: Path):
         arms=2, names=["north", "south"], floors=0.1, feedback="split", history=past
     )
     assert program.rounds == 2
-    assert list(program.ask()["allocation"].values()) == twin.ask().tolist()
+    assert list(program.advise()["allocation"].values()) == twin.ask().tolist()
     with pytest.raises(ae.AftereffectError, match="unknown arm in the records: 'south'"):
         sqlite.create("other", ["north", "west"], records=str(table))
 
@@ -118,13 +118,13 @@ def test_records_of_the_past(sqlite: Store, tmp_path: Path):
 def test_an_exported_record_is_taken_over_with_its_hashes(url: str, sqlite: Store, tmp_path: Path):
     program = sqlite.create("loans", ARMS, policy="thompson-split", floors=0.1)
     for i in range(3):
-        program.ask(key=f"ask-{i}")
+        program.advise(key=f"ask-{i}")
         program.tell([0.5, 0.25, i / 3], key=f"tell-{i}")
     program.export(tmp_path / "loans.jsonl")
     elsewhere = ae.open_store(url)
     taken = import_program(elsewhere, "copy", tmp_path / "loans.jsonl")
     assert (taken.head, taken.rounds) == (program.head, program.rounds)
-    assert taken.ask()["allocation"] == program.ask()["allocation"]
+    assert taken.advise()["allocation"] == program.advise()["allocation"]
     assert taken.audit(head=program.events()[-2]["hash"]).fits
     with pytest.raises(AlreadyExists):
         import_program(elsewhere, "copy", tmp_path / "loans.jsonl")
@@ -146,7 +146,7 @@ def test_an_agent_goes_on_as_a_program(sqlite: Store, tmp_path: Path):
     program = import_program(sqlite, "loans", tmp_path / "agent.json")
     assert program.rounds == 3
     for _ in range(3):
-        assert list(program.ask()["allocation"].values()) == agent.ask().tolist()
+        assert list(program.advise()["allocation"].values()) == agent.ask().tolist()
         program.tell([0.5, 0.25, 0.75])
         agent.tell([0.5, 0.25, 0.75])
     assert program.audit().fits

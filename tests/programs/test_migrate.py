@@ -32,7 +32,7 @@ def test_the_first_schema_is_opened_with_its_data(old: Path):
     found = program.audit()
     assert found.fits
     assert found.decisions == found.recomputed + found.not_recomputed == 3
-    assert program.ask()["round"] == 4
+    assert program.advise()["round"] == 4
     program.tell([0.5, 0.5])
     assert program.rounds == 4
     assert program.audit().fits

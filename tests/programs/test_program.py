@@ -22,7 +22,7 @@ def test_a_program_decides_as_an_agent_does(store: Store):
     program = store.create("loans", ARMS, policy="thompson-split", floors=0.1, seed=5)
     twin = ae.policy("thompson-split").start(arms=3, names=ARMS, floors=0.1, seed=5, feedback="split")
     for i in range(12):
-        assert list(program.ask()["allocation"].values()) == twin.ask().tolist()
+        assert list(program.advise()["allocation"].values()) == twin.ask().tolist()
         program.tell(outcome(i), trials=[10, 20, 30])
         twin.tell(outcome(i), trials=[10, 20, 30])
     assert program.rounds == 12
@@ -33,8 +33,9 @@ def test_a_program_decides_as_an_agent_does(store: Store):
 
 def test_asking_again_gives_the_same_and_writes_nothing(sqlite: Store):
     program = sqlite.create("loans", ARMS, policy="thompson-split", floors=0.1)
-    first = program.ask(by="ann")
-    assert program.ask(by="bob") == first
+    first = program.advise(by="ann")
+    assert program.ask().tolist() == list(first["allocation"].values())  # as an agent's
+    assert program.advise(by="bob") == first
     assert [event["kind"] for event in program.events()] == ["create", "ask"]
 
 
@@ -43,9 +44,9 @@ def test_a_key_answers_the_same_again_and_refuses_anything_else(store: Store):
     assert store.create("loans", ARMS, policy="thompson-split", floors=0.1, key="new") is program
     with pytest.raises(AlreadyExists, match="'loans' already"):
         store.create("loans", ARMS, policy="thompson-split", floors=0.2, key="new")
-    asked = program.ask(key="a")
+    asked = program.advise(key="a")
     answer = program.tell(outcome(1), key="t")
-    assert program.ask(key="a") == asked
+    assert program.advise(key="a") == asked
     assert program.tell(outcome(1), key="t") == answer
     before = program.head
     with pytest.raises(KeyReused, match=r"'t' was used for another request \(event 3, tell\)"):
@@ -60,13 +61,13 @@ def test_what_is_refused_changes_nothing(sqlite: Store):
     program = sqlite.create("loans", ARMS, policy="thompson-split", floors=0.1)
     with pytest.raises(ae.WrongTell, match="tell without ask"):
         program.tell(outcome(1))
-    asked = program.ask()
+    asked = program.advise()
     before = program.head
     for wrong in ({"north": 1.5}, {"east": 0.5}, [0.5], {"north": "much"}):
         with pytest.raises(ae.AftereffectError):
             program.tell(wrong)
     assert program.head == before
-    assert program.ask() == asked
+    assert program.advise() == asked
     program.tell(outcome(1))
     assert program.audit().fits
 
@@ -77,8 +78,8 @@ def test_two_holders_of_one_program_see_each_other(url: str):
     there = other.program("loans")
     for i in range(6):
         asking, telling = (here, there) if i % 2 else (there, here)
-        advice = asking.ask()
-        assert telling.ask() == advice
+        advice = asking.advise()
+        assert telling.advise() == advice
         telling.tell(outcome(i))
     assert here.rounds == there.rounds == 6
     assert here.audit() == there.audit()
@@ -101,13 +102,13 @@ def test_past_records_are_where_it_begins(sqlite: Store):
     program = sqlite.create("loans", ARMS, policy="thompson-split", floors=0.1, records=past, seed=2)
     twin = ae.policy("thompson-split").start(arms=3, names=ARMS, floors=0.1, seed=2, feedback="split", history=past)
     assert program.rounds == sqlite.programs()[0]["rounds"] == 2
-    assert list(program.ask()["allocation"].values()) == twin.ask().tolist()
+    assert list(program.advise()["allocation"].values()) == twin.ask().tolist()
     assert program.audit().fits
 
 
 def test_units_are_shared_out(sqlite: Store):
     program = sqlite.create("loans", ARMS, policy="thompson-split", floors=0.1, units=101)
-    advice = program.ask()
+    advice = program.advise()
     assert sum(advice["units"].values()) == 101
     for arm, units in advice["units"].items():
         assert abs(units - 101 * advice["allocation"][arm]) < 1
@@ -118,7 +119,9 @@ def test_explaining_decides_nothing(sqlite: Store):
     twin = ae.policy("thompson-split").start(arms=3, names=ARMS, floors=0.1, seed=3, feedback="split")
     for i in range(4):
         reasons = program.explain()
-        assert reasons["allocation"] == program.ask()["allocation"] == dict(zip(ARMS, twin.ask().tolist(), strict=True))
+        assert (
+            reasons["allocation"] == program.advise()["allocation"] == dict(zip(ARMS, twin.ask().tolist(), strict=True))
+        )
         program.tell(outcome(i))
         twin.tell(outcome(i))
 
@@ -133,7 +136,7 @@ def test_snapshots_can_be_deleted(url: str, monkeypatch: pytest.MonkeyPatch):
     writer = ae.open_store(url)
     program = writer.create("loans", ARMS, policy="thompson-split", floors=0.1)
     for i in range(9):
-        program.ask()
+        program.advise()
         program.tell(outcome(i))
     with writer.database.reading() as connection:
         assert connection.scalar(sa.select(snapshots.c.sequence)) in range(15, 20)
@@ -162,7 +165,7 @@ def test_exports_hold_the_record(sqlite: Store, tmp_path: Path):
 
     past = [([0.4, 0.3, 0.3], [0.6, 0.4, 0.5])]
     program = sqlite.create("loans", ARMS, policy="thompson-split", floors=0.1, records=past)
-    program.ask()
+    program.advise()
     told = program.tell({"north": 0.5}, trials={"north": 12}, allocation=[0.5, 0.25, 0.25], by="ann")
     program.export(tmp_path / "rounds.csv")
     program.export(tmp_path / "rounds.parquet")
@@ -179,6 +182,6 @@ def test_exports_hold_the_record(sqlite: Store, tmp_path: Path):
 
 def test_rewards_come_as_people_have_them(sqlite: Store):
     program = sqlite.create("loans", ARMS, policy="thompson-split", floors=0.1)
-    program.ask()
+    program.advise()
     program.tell(np.array([0.5, np.nan, 0.25]))
     assert program.events()[-1]["request"]["rewards"] == {"north": 0.5, "south": 0.25}

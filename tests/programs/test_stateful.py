@@ -37,7 +37,7 @@ class Programs(RuleBasedStateMachine):
 
     @rule()
     def ask(self) -> None:
-        assert list(self.program.ask()["allocation"].values()) == self.agent.ask().tolist()
+        assert list(self.program.advise()["allocation"].values()) == self.agent.ask().tolist()
         self.asked = True
 
     @precondition(lambda self: self.asked)
@@ -56,7 +56,7 @@ class Programs(RuleBasedStateMachine):
     def deploy(self, share: float | None) -> None:
         shares = None if share is None else [share, 1 - share]
         self.agent.ask() if shares is None else None
-        assert self.program.deploy(shares)["round"] == self.agent.deploy(shares)
+        assert self.program.deploy(shares) == self.agent.deploy(shares)
         self.told[self.agent.rounds] = {}
         self.asked = False
 

@@ -44,7 +44,7 @@ def check_record(program: Program, heard: list[list[Any]]) -> None:
             assert list(event["answer"]["allocation"].values()) == twin.ask().tolist()
         elif event["kind"] == "tell":
             twin.tell(event["request"]["rewards"], trials=event["request"]["trials"])
-    assert list(program.ask()["allocation"].values()) == twin.ask().tolist()
+    assert list(program.advise()["allocation"].values()) == twin.ask().tolist()
     found = program.audit()
     assert found.fits, found.reason
     assert found.not_recomputed == 0

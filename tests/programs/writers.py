@@ -34,7 +34,7 @@ def rounds(program: Program, name: str, count: int, say: Any) -> None:
         key = f"{name}-{done}"
         say("about", key)
         try:
-            program.ask()
+            program.advise()
             answer = program.tell([(done % 10) / 10, 0.5], trials=[10, 20], key=key, by=name)
         except (WrongTell, Busy):  # another one told this round, or is about to: again, with the same key
             continue

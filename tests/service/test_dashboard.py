@@ -132,7 +132,7 @@ def test_people_with_other_needs_can_use_it(site: Site, width: int, dark: bool) 
 def test_a_file_is_shown_before_it_is_told(site: Site) -> None:
     program = site.store.program("loans")
     program.ask()
-    number = program.deploy()["round"]
+    number = program.deploy()
     site.log_in("operator")
     site.browser.open(f"{site.url}/programs/loans")
     table = f"round,arm,successes,trials\n{number},north,50,100\n{number},south,20,80\n"

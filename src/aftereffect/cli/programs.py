@@ -80,7 +80,7 @@ def show_one(store: str | None, name: str, as_json: bool) -> None:
 
 def ask(store: str | None, name: str, key: str | None, by: str | None, as_json: bool) -> None:
     """`program ask`."""
-    advice = _program(store, name).ask(key=key, by=_who(by))
+    advice = _program(store, name).advise(key=key, by=_who(by))
     table = _table("arm", "share", *(["units"] if "units" in advice else []))
     for arm, share in advice["allocation"].items():
         table.add_row(arm, f"{share:.4f}", *([str(advice["units"][arm])] if "units" in advice else []))
@@ -89,7 +89,7 @@ def ask(store: str | None, name: str, key: str | None, by: str | None, as_json: 
 
 def deploy(store: str | None, name: str, words: list[str], key: str | None, by: str | None, as_json: bool) -> None:
     """`program deploy`."""
-    answer = _program(store, name).deploy(shares("ARM=share", words), key=key, by=_who(by))
+    answer = _program(store, name).note_deployment(shares("ARM=share", words), key=key, by=_who(by))
     _print(as_json, answer, f"round {answer['round']} deployed: {_words(answer['allocation'])}")
 
 

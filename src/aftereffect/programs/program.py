@@ -8,10 +8,12 @@ from os import PathLike
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from aftereffect.errors import AftereffectError, require_whole, shown
+from aftereffect.model.curves import Floats
 from aftereffect.policies.base import Policy
 from aftereffect.programs import ledger, snapshots
 from aftereffect.programs.creating import PAST, read_names, written_policy
@@ -49,16 +51,25 @@ class Program:
 
     # What changes something.
 
-    def ask(self, *, key: str | None = None, by: str | None = None) -> Content:
-        """The advice for the next round, with its reason; the same until that round is deployed or told."""
+    def ask(self, *, key: str | None = None, by: str | None = None) -> Floats:
+        """The allocation for the next round, as an agent's; the same until that round is deployed or told."""
+        advice = self.advise(key=key, by=by)
+        return np.array(list(advice["allocation"].values()))
+
+    def advise(self, *, key: str | None = None, by: str | None = None) -> Content:
+        """The same with its round, its reason and its units."""
         if key is None:
             waiting = self._waiting()
             if waiting is not None:
                 return waiting
         return self._write("ask", lambda _: {}, key, by)
 
-    def deploy(self, allocation: Any = None, *, key: str | None = None, by: str | None = None) -> Content:
+    def deploy(self, allocation: Any = None, *, key: str | None = None, by: str | None = None) -> int:
         """The round has happened, as advised or with another allocation; its rewards come later. Its number."""
+        return int(self.note_deployment(allocation, key=key, by=by)["round"])
+
+    def note_deployment(self, allocation: Any = None, *, key: str | None = None, by: str | None = None) -> Content:
+        """The same; gives the round with what was deployed in it."""
 
         def request(fold: Fold) -> Content:
             return {"allocation": named("allocation", allocation, fold.names)}

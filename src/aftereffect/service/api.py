@@ -74,12 +74,12 @@ def show_program(request: Request, response: Response, name: str, caller: Viewer
     "/programs/{name}/ask", summary="The next allocation; asking again gives the same until it is deployed or told"
 )
 def ask(request: Request, name: str, caller: Operator, key: Key = None) -> dict[str, Any]:
-    return program_of(request, name).ask(by=caller.label, key=key)
+    return program_of(request, name).advise(by=caller.label, key=key)
 
 
 @router.post("/programs/{name}/deploy", summary="The round has happened; its rewards are to come")
 def deploy(request: Request, name: str, body: Deployment, caller: Operator, key: Key = None) -> dict[str, Any]:
-    return program_of(request, name).deploy(body.allocation, by=caller.label, key=key)
+    return program_of(request, name).note_deployment(body.allocation, by=caller.label, key=key)
 
 
 @router.post("/programs/{name}/tell", summary="What came back: late, in parts, in any order; `replace` corrects")

@@ -28,7 +28,7 @@ def sample_program(store: Store) -> Program:
     came: list[tuple[int, dict[str, float], dict[str, int]]] = []
     for week in range(1, WEEKS + 1):
         program.ask(by="simulation")
-        deployed = program.deploy(by="simulation")
+        deployed = program.note_deployment(by="simulation")
         number, shares = deployed["round"], np.array(list(deployed["allocation"].values()))
         weight = 1.0 + MEMORY * weight
         impact += (shares - impact) / weight
