@@ -32,15 +32,20 @@ def test_bands_against_enumeration(seed):
     tolerance = float(random.choice([0.0, 0.1, 0.3, 0.6, 1.0]))
     rows = np.arange(arms)
     everything = _allocations(arms, count, low, high)
+    highest = measure + (0.0 if seed % 2 else random.random(measure.shape).round(1))
     gaps = [np.ptp(measure[rows, levels]) for levels in everything]
-    fair = [value[rows, levels].sum() for levels, gap in zip(everything, gaps, strict=True) if gap <= tolerance + 1e-12]
+    widest = [highest[rows, levels].max() - measure[rows, levels].min() for levels in everything]
+    fair = [
+        value[rows, levels].sum() for levels, gap in zip(everything, widest, strict=True) if gap <= tolerance + 1e-12
+    ]
     work, levels = np.zeros((3, *value.shape)), np.zeros(arms, dtype=np.int64)
+    trial = np.zeros_like(levels)
     found = best_in_band(
-        value, measure, tolerance, low, high, work[0], work[1], work[2], np.zeros_like(levels), levels, generator(seed)
+        value, measure, highest, tolerance, low, high, work[0], work[1], work[2], trial, levels, generator(seed)
     )
     assert found == pytest.approx(max(fair)) if fair else found == -np.inf
     if fair:
         assert levels.sum() == count
         assert value[rows, levels].sum() == pytest.approx(found)
-        assert np.ptp(measure[rows, levels]) <= tolerance + 1e-12
+        assert highest[rows, levels].max() - measure[rows, levels].min() <= tolerance + 1e-12
     assert smallest_tolerance(measure, low, high) == pytest.approx(min(gaps), abs=1e-12)

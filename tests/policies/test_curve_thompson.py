@@ -14,8 +14,8 @@ import pytest
 import aftereffect as ae
 from aftereffect.model.feedback import Feedback
 from aftereffect.policies.curve_thompson import LEVELS, MOST_LEVELS, NEAR, levels_near, usual_levels
-from aftereffect.policies.curves.decision import STAGES, WORKSPACE
 from aftereffect.policies.curves.fit import COUNT, DISPERSION, PULLED, ROUNDS
+from aftereffect.policies.curves.state import GIVEN, STAGES, WORKSPACE
 from aftereffect.policies.curves.tracks import contradiction
 from aftereffect.policies.curves.values import take_turn
 from aftereffect.simulation.simulate import run_once
@@ -449,7 +449,7 @@ def saved(tmp_path: Path) -> Path:
 def test_a_file_holds_no_workspace(saved: Path) -> None:
     names = set(json.loads(saved.read_text())["agent"]["state"])
     assert not names & set(WORKSPACE)
-    assert names | set(WORKSPACE) == set(ae.CurveThompson(memory=0.5).start(2).state._fields)
+    assert names | set(WORKSPACE) | set(GIVEN) == set(ae.CurveThompson(memory=0.5).start(2).state._fields)
 
 
 @pytest.mark.parametrize("schema", [3, 4])

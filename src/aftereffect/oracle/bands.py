@@ -1,7 +1,9 @@
 """The best allocation whose measures keep within a band: the separable oracle, one call per band.
 
+Measures are known, or known to lie between a lowest and a highest value: then all of that must fit into the band.
+
 All pairs of measures are within the tolerance exactly when all measures lie in a band of that width, and the band may be
-taken to start at the measure of some cell. A band only forbids cells, so each is one call of the plain oracle. Most bands
+taken to start at the lowest measure of some cell. A band only forbids cells, so each is one call of the plain oracle. Most bands
 need none: for any price, sum_k max over a band's cells of (value - price level) + price N is at least what the band can
 reach, and bands are tried in the order of that bound until it falls below what has been found.
 """
@@ -44,7 +46,7 @@ def _price(value: Floats, low: Ints, high: Ints) -> float:
 
 @helper
 def _band_bound(
-    value: Floats, measure: Floats, low: Ints, high: Ints, start: float, stop: float, price: float
+    value: Floats, lowest: Floats, highest: Floats, low: Ints, high: Ints, start: float, stop: float, price: float
 ) -> float:
     """No allocation with all its measures in the band is worth more than this; -inf where the band has none."""
     arms, count = value.shape[0], value.shape[1] - 1
@@ -53,7 +55,7 @@ def _band_bound(
     for k in range(arms):
         best, first, last = NEVER, -1, -1
         for level in range(low[k], high[k] + 1):
-            if start <= measure[k, level] <= stop:
+            if start <= lowest[k, level] and highest[k, level] <= stop:
                 if first < 0:
                     first = level
                 last = level
@@ -69,7 +71,8 @@ def _band_bound(
 @kernel
 def best_in_band(
     value: Floats,
-    measure: Floats,
+    lowest: Floats,
+    highest: Floats,
     tolerance: float,
     low: Ints,
     high: Ints,
@@ -90,8 +93,8 @@ def best_in_band(
     price = _price(value, low, high)
     for k in range(arms):
         for level in range(low[k], high[k] + 1):
-            start = measure[k, level]
-            bounds[k, level] = _band_bound(value, measure, low, high, start, start + width, price)
+            start = lowest[k, level]
+            bounds[k, level] = _band_bound(value, lowest, highest, low, high, start, start + width, price)
     index = NEVER
     while True:
         top, arm, cell = NEVER, 0, 0
@@ -102,10 +105,10 @@ def best_in_band(
         if top == NEVER or top <= index:
             return index
         bounds[arm, cell] = NEVER
-        start = measure[arm, cell]
+        start = lowest[arm, cell]
         for k in range(arms):
             for level in range(low[k], high[k] + 1):
-                inside = start <= measure[k, level] <= start + width
+                inside = start <= lowest[k, level] and highest[k, level] <= start + width
                 allowed[k, level] = value[k, level] if inside else NEVER
         found = best_plain(allowed, low, high, plain, trial, rng)
         if found > index:

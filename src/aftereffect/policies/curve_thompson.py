@@ -35,20 +35,7 @@ from aftereffect.policies.base import (
     check_whole,
     register,
 )
-from aftereffect.policies.curves.decision import (
-    NOW,
-    STAGES,
-    WORKSPACE,
-    CurvesState,
-    bank_of,
-    decide,
-    decide_by_draw,
-    look,
-    mix,
-    review,
-    take_in,
-    tuning_record,
-)
+from aftereffect.policies.curves.decision import decide, decide_by_draw
 from aftereffect.policies.curves.fit import (
     BELIEF,
     BOOKED,
@@ -62,6 +49,17 @@ from aftereffect.policies.curves.fit import (
     fields_tried,
 )
 from aftereffect.policies.curves.forgetting import POWERS, drift_seen, evidence_of_drift, fresh_scores
+from aftereffect.policies.curves.look import look, mix, review
+from aftereffect.policies.curves.state import (
+    GIVEN,
+    NOW,
+    STAGES,
+    WORKSPACE,
+    CurvesState,
+    bank_of,
+    take_in,
+    tuning_record,
+)
 from aftereffect.policies.curves.tracks import (
     begin_at,
     candidate_tracks,
@@ -108,21 +106,29 @@ def skip(state: CurvesState, t: int, allocation: Floats) -> None:
     follow(state.tracks, state.impact, allocation, allocation, False)
 
 
-def drop_unread(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    """Version 1: fields had a column that nothing read."""
-    saved["fields"] = {name: saved["fields"][name] for name in fresh["fields"].dtype.names or ()}
+def drop_fields(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Version 1: fields were saved, with a column that nothing read."""
+    saved.pop("fields", None)
 
 
 def add_bank(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
     """Version 2: there was no bank as fast as the last, and of the evidence of drift only the latest was kept."""
     saved["now"] = {**saved["now"], "moved": [evidence_of_drift(np.array(saved["scores"]))]}
-    for name in ("powers", "scores", "leads", "banks"):
+    for name in ("scores", "leads", "banks"):
         saved[name] = [*saved[name], *fresh[name].ravel().tolist()[len(saved[name]) :]]
     one = fresh["foretold"][0].size
     saved["foretold"] = [*saved["foretold"], *saved["foretold"][:one]]  # as without forgetting, until the next decision
 
 
-register_rule(CurvesState, ask, tell, skip, scratch=WORKSPACE, version=3, migrations={1: drop_unread, 2: add_bank})
+register_rule(
+    CurvesState,
+    ask,
+    tell,
+    skip,
+    scratch=(*WORKSPACE, *GIVEN),
+    version=3,
+    migrations={1: drop_fields, 2: add_bank},
+)
 
 
 @register
@@ -151,16 +157,8 @@ class CurveThompson(Policy):
     levels: int | None = None
 
     def __post_init__(self) -> None:
-        check_memory(self, self.memory)
-        if self.memory_bound is not None:
-            if self.memory is not None:
-                raise AftereffectError(f"{self.name}: give memory or memory_bound, not both")
-            check_between(self, 0, 1, memory_bound=self.memory_bound)
         check_choice(self, ("intended", "realised"), follow=self.follow)
-        check_positive(self, temperature=self.temperature, caution=self.caution)
-        check_whole(self, 1, levels=self.levels)
-        if self.levels is not None and self.levels > MOST_LEVELS:
-            raise AftereffectError(f"{self.name}: levels must be at most {MOST_LEVELS:,}, got {self.levels:,}")
+        check_curves_parameters(self)
 
     def grid(self, setting: Setting) -> Grid:
         return make_grid(self, setting, self.levels or usual_levels(setting), True, None)
@@ -234,6 +232,19 @@ class CurveThompson(Policy):
         return explain_curves(state, self.grid(setting))
 
 
+def check_curves_parameters(policy: Any) -> None:
+    """What all policies that learn curves are told."""
+    check_memory(policy, policy.memory)
+    if policy.memory_bound is not None:
+        if policy.memory is not None:
+            raise AftereffectError(f"{policy.name}: give memory or memory_bound, not both")
+        check_between(policy, 0, 1, memory_bound=policy.memory_bound)
+    check_positive(policy, temperature=policy.temperature, caution=policy.caution)
+    check_whole(policy, 1, levels=policy.levels)
+    if policy.levels is not None and policy.levels > MOST_LEVELS:
+        raise AftereffectError(f"{policy.name}: levels must be at most {MOST_LEVELS:,}, got {policy.levels:,}")
+
+
 def check_curves(state: CurvesState, fresh: CurvesState) -> None:
     """Refuse a saved state whose places lie outside their arrays or whose numbers no rounds lead to: kernels trust them."""
     now, (low, high) = state.now, fresh.bounds
@@ -252,9 +263,6 @@ def check_curves(state: CurvesState, fresh: CurvesState) -> None:
     require_sense(
         "tracks.weight", bool(np.all((weight >= 0) & (weight * (1 - state.tracks["memory"]) <= 1 + 1e-9))), weight
     )
-    for name, given in (("fields", fresh.fields), ("tuning", fresh.tuning)):
-        require_sense(name, bool(np.all(getattr(state, name) == given)), np.zeros(0))
-    require_sense("powers", bool(np.all(state.powers == fresh.powers)), state.powers)
     require_sense("impact", bool(np.all((state.impact >= 0) & (state.impact <= 1 + 1e-9))), state.impact)
     belief = np.stack([state.belief["rate"], state.belief["scale"]])
     require_sense("belief", bool(np.all((belief > 0) & (belief < 1))), belief)

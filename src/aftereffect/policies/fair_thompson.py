@@ -1,9 +1,10 @@
 """Learning curves that keeps fairness measures in parity as it learns them; it needs no multipliers.
 
-Responses are learned as in `curve-thompson`; the measures pi_k are learned by the same smooth fields, and their estimates say
-which cells fit into a band of the tolerance's width. Home, and every target of a trial, is the best allocation among those whose
-estimated measures share a band, by the oracle of `fair_optimum`; what a trial is worth is judged as there. There is no
-guarantee: it is judged by measurement.
+Responses are learned as in `curve-thompson`; the measures pi_k are learned by the same smooth fields. An allocation is surely
+fair if all measures, two deviations of their estimates up and down, fit into a band of the tolerance's width. Home, and every
+target of a trial, is the best allocation among the surely fair ones, by the oracle of `fair_optimum`; what a trial is worth is
+judged as there. Where none is surely fair, home stays, unless it is surely not fair: then the estimates themselves decide.
+There is no guarantee: it is judged by measurement.
 """
 
 from __future__ import annotations
@@ -15,33 +16,21 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aftereffect._compile import helper, kernel
-from aftereffect.errors import AftereffectError, MissingParameter
+from aftereffect.errors import MissingParameter
 from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import check_tolerance
 from aftereffect.oracle.bands import best_in_band
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.base import Grid, Policy, Setting, check_memory, check_positive, check_whole, register
+from aftereffect.policies.base import Grid, Policy, Setting, register
 from aftereffect.policies.curve_thompson import (
-    MOST_LEVELS,
     CurveThompson,
     check_curves,
-    drop_unread,
+    check_curves_parameters,
+    drop_fields,
     explain_curves,
     resized_curves,
 )
-from aftereffect.policies.curves.decision import (
-    SEARCHING,
-    TRYING,
-    CurvesState,
-    cautious_values,
-    draw_steep,
-    look,
-    patience,
-    review,
-    settle,
-    stay,
-    try_target,
-)
+from aftereffect.policies.curves.decision import STEPS, experience, is_next, offer, take_up
 from aftereffect.policies.curves.fit import (
     BELIEF,
     BOOKED,
@@ -53,16 +42,15 @@ from aftereffect.policies.curves.fit import (
     as_response,
     book,
     draw_by_evidence,
-    draw_curves,
     fields_tried,
     fit_all,
     node_of,
     renew_noise,
     renew_scale,
 )
-from aftereffect.policies.curves.forgetting import trusted
+from aftereffect.policies.curves.look import look, review
+from aftereffect.policies.curves.state import CurvesState, copy_levels, patience
 from aftereffect.policies.curves.tracks import weigh_models
-from aftereffect.policies.curves.values import price_shares
 from aftereffect.policies.grid import deploy_levels
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.rules import skip as skip_curves
@@ -71,7 +59,7 @@ from aftereffect.policies.sense import require_sense
 from aftereffect.policies.state_files import arrays_of, carry_over
 
 CELLS, USUAL_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
-DISTRUST = 1.5  # reward that a deviation of a measure's estimate costs
+SURE = 2.0  # times the caution: deviations of a measure's estimate that must fit into the tolerance, at first
 HALVINGS = 10  # of the interval in which the smallest tolerance lies that the estimates allow: to a thousandth
 
 
@@ -82,24 +70,26 @@ class FairThompsonState(NamedTuple):
     belief: Records  # of the measures, as for the responses
     fields: Records
     evidence: Floats  # (1, fields)
-    booked: Floats  # (1, BOOKED, arms, N + 1): measures seen
+    booked: Floats  # (tracks that may be used, BOOKED, arms, N + 1): measures seen, at the impact that each has
     noise: Floats
     spread: Floats
     measures: Floats  # (arms, N + 1): estimates at the last decision
     # workspace
-    doubts: Floats  # their deviations
+    lowest: Floats  # (arms, N + 1): what they are at least and at most, as far as one can be sure
+    highest: Floats
     trial: Ints
     work: Floats  # (3, arms, N + 1)
 
 
 @kernel
-def choose(state: FairThompsonState, tolerance: float, levels: Ints) -> float:
-    """The best levels for the present values within a tolerance of the estimated measures; -inf: there are none."""
+def choose(state: FairThompsonState, lowest: Floats, highest: Floats, tolerance: float, levels: Ints) -> float:
+    """The best levels for the present values with measures that lie within a tolerance; -inf: there are none."""
     curves, work, bounds = state.curves, state.work, state.curves.bounds
     return float(
         best_in_band(
             curves.value,
-            state.measures,
+            lowest,
+            highest,
             tolerance,
             bounds[0],
             bounds[1],
@@ -114,20 +104,36 @@ def choose(state: FairThompsonState, tolerance: float, levels: Ints) -> float:
 
 
 @kernel
+def surely_unfair(state: FairThompsonState) -> bool:
+    """Are home's measures further apart than the tolerance, as far as one can be sure?"""
+    above, below, home = -math.inf, math.inf, state.curves.home
+    for k in range(home.shape[0]):
+        above = max(above, state.lowest[k, home[k]])
+        below = min(below, state.highest[k, home[k]])
+    return bool(above - below > state.tolerance[0])
+
+
+@kernel
 def choose_fair(state: FairThompsonState, levels: Ints) -> None:
-    """The best levels within the tolerance; if the estimates leave none, within the smallest that does."""
-    state.tolerance[1] = state.tolerance[0]
-    if choose(state, state.tolerance[0], levels) > -np.inf:
+    """The best levels that are surely fair; else home, unless that is surely not; else the best by the estimates."""
+    tolerance, measures = state.tolerance, state.measures
+    tolerance[1] = tolerance[0]
+    if choose(state, state.lowest, state.highest, tolerance[0], levels) > -math.inf:
         return
-    low, high = state.tolerance[0], 1.0
+    if not surely_unfair(state):
+        copy_levels(state.curves.home, levels)
+        return
+    if choose(state, measures, measures, tolerance[0], levels) > -math.inf:
+        return
+    low, high = tolerance[0], 1.0
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        if choose(state, middle, levels) == -np.inf:
+        if choose(state, measures, measures, middle, levels) == -math.inf:
             low = middle
         else:
             high = middle
-    choose(state, high, levels)
-    state.tolerance[1] = high
+    choose(state, measures, measures, high, levels)
+    tolerance[1] = high
 
 
 @kernel
@@ -135,59 +141,49 @@ def fit_measures(state: FairThompsonState) -> None:
     """Every arm's measure under the field in use, into the curves' workspace."""
     curves = state.curves
     field, belief = state.fields[state.field[0]], state.belief[0]
-    fit_all(state.booked[0], state.spread, field, belief, curves.posterior, curves.sure, curves.room)
+    fit_all(state.booked[curves.now[0].track], state.spread, field, belief, curves.posterior, curves.sure, curves.room)
 
 
 @kernel
 def review_measures(state: FairThompsonState, t: int) -> None:
     """Learn the measures' smoothness and noise anew."""
     curves, belief = state.curves, state.belief[0]
-    renew_scale(state.booked[0], belief)
-    weigh_models(state.booked, state.spread, state.fields, belief, t, curves.posterior[0], curves.room, state.evidence)
+    track = curves.now[0].track
+    booked = state.booked[track : track + 1]
+    renew_scale(booked[0], belief)
+    weigh_models(booked, state.spread, state.fields, belief, t, curves.posterior[0], curves.room, state.evidence)
     state.field[0] = draw_by_evidence(state.evidence[0], curves.rng)
     fit_measures(state)
-    renew_noise(state.booked[0], curves.posterior, state.noise, state.spread, False)
+    renew_noise(booked[0], curves.posterior, state.noise, state.spread, False)
 
 
 @kernel
-def distrust(state: FairThompsonState) -> None:
-    """Charge every level with what is not known of its measure: an allocation that only seems fair is a risk too."""
-    value, doubts = state.curves.value, state.doubts
-    for k in range(value.shape[0]):
-        for i in range(value.shape[1]):
-            value[k, i] -= DISTRUST * doubts[k, i]
+def judge_measures(state: FairThompsonState, t: int) -> None:
+    """What every level's measure is, and what it may be as far as one can be sure; how sure one must be eases with time."""
+    curves = state.curves
+    sure = SURE * curves.tuning[0].caution * (1.0 - patience(curves, experience(curves, t)))
+    fit_measures(state)
+    for k in range(state.measures.shape[0]):
+        for i in range(state.measures.shape[1]):
+            mean = curves.posterior[k, MEAN, i]
+            off = sure * math.sqrt(curves.posterior[k, VARIANCE, i])
+            state.measures[k, i] = as_response(mean)
+            state.lowest[k, i] = mean - off
+            state.highest[k, i] = mean + off
 
 
 @kernel
 def decide_fairly(state: FairThompsonState, t: int) -> None:
-    """As `decide`, among the allocations whose estimated measures fit into the tolerance."""
-    curves, measures = state.curves, state.measures
-    tuning = curves.tuning[0]
-    fit_measures(state)
-    for k in range(measures.shape[0]):
-        for i in range(measures.shape[1]):
-            measures[k, i] = as_response(curves.posterior[k, MEAN, i])
-            state.doubts[k, i] = math.sqrt(curves.posterior[k, VARIANCE, i])
+    """As `decide`, among the allocations that may be deployed for fairness' sake."""
+    curves = state.curves
+    judge_measures(state, t)
     look(curves, t)
-    rounds = t * trusted(curves.powers, curves.now[0].age)
-    cautious_values(curves, rounds)
-    distrust(state)
-    choose_fair(state, curves.target)
-    moved = settle(curves.home, curves.target)
-    stay(curves, t, rounds, moved)
-    if moved:
-        return
-    draw_curves(curves.posterior, curves.sure, tuning.temperature, tuning.kept, curves.white, curves.rng, curves.drawn)
-    price_shares(curves.drawn, curves.value)
-    distrust(state)
-    choose_fair(state, curves.target)
-    most = try_target(curves, t, rounds, TRYING, 1.0, 0.0)
-    draw_steep(curves, 0.0)
-    price_shares(curves.drawn, curves.value)
-    distrust(state)
-    choose_fair(state, curves.target)
-    doubt = tuning.doubt + patience(curves, rounds) * (tuning.late_doubt - tuning.doubt)
-    try_target(curves, t, rounds, SEARCHING, doubt, most)
+    most = 0.0
+    for step in STEPS:
+        if is_next(curves, step, most):
+            offer(curves, t, step)
+            choose_fair(state, curves.target)
+            most = take_up(curves, t, step, most)
 
 
 def ask(state: FairThompsonState, t: int, allocation: Floats) -> None:
@@ -209,9 +205,11 @@ def skip(state: FairThompsonState, t: int, allocation: Floats) -> None:
 
 @helper
 def book_measure(state: FairThompsonState, k: int, measure: float) -> None:
-    impact = state.curves.impact[0, k]
-    noise = state.noise[k, node_of(impact, state.noise.shape[1] - 1)]
-    book(state.booked[0], k, impact, 1.0, measure, noise, state.spread[SHOCK, k])
+    """Book a measure on every track that may be used, as noisy as the one in use foretold."""
+    impact = state.curves.impact
+    noise = state.noise[k, node_of(impact[state.curves.now[0].track, k], state.noise.shape[1] - 1)]
+    for m in range(state.booked.shape[0]):
+        book(state.booked[m], k, impact[m, k], 1.0, measure, noise, state.spread[SHOCK, k])
 
 
 def note(state: FairThompsonState, t: int, allocation: Floats, measured: Floats) -> None:
@@ -227,9 +225,9 @@ register_rule(
     tell,
     skip,
     note,
-    scratch=("doubts", "trial", "work"),
+    scratch=("fields", "lowest", "highest", "trial", "work"),
     version=2,
-    migrations={1: drop_unread},
+    migrations={1: drop_fields},
 )
 
 
@@ -240,7 +238,8 @@ class FairThompson(Policy):
 
     `tolerance` is how far apart two arms' measures may be (default: the problem's). Shares drive the impact. The other
     parameters are `curve-thompson`'s, with fewer `levels` (default 200 for two arms, for more 400 over the number of arms,
-    at least twice that number). Where no allocation seems to meet the tolerance, the smallest that one can is used.
+    at least twice that number); `caution` is also how sure it must be that an allocation is fair before it goes there. Where
+    none seems to meet the tolerance, the smallest that one can is used.
 
     >>> FairThompson(tolerance=0.1, memory=0.4).start(arms=2, seed=1).ask().tolist()
     [0.5, 0.5]
@@ -250,6 +249,7 @@ class FairThompson(Policy):
     look: ClassVar[tuple[str, str] | None] = ("#CC79A7", "*")
     tolerance: float | None = None
     memory: float | None = None
+    memory_bound: float | None = None
     temperature: float = CurveThompson.temperature
     caution: float = CurveThompson.caution
     levels: int | None = None
@@ -261,16 +261,14 @@ class FairThompson(Policy):
     def __post_init__(self) -> None:
         if self.tolerance is not None:
             check_tolerance(self.tolerance)
-        check_memory(self, self.memory)
-        check_positive(self, temperature=self.temperature, caution=self.caution)
-        check_whole(self, 1, levels=self.levels)
-        if self.levels is not None and self.levels > MOST_LEVELS:
-            raise AftereffectError(f"{self.name}: levels must be at most {MOST_LEVELS:,}, got {self.levels:,}")
+        check_curves_parameters(self)
 
     def curves(self, setting: Setting) -> CurveThompson:
         """How the responses are learned."""
         levels = self.levels or max(2 * setting.arms, min(USUAL_LEVELS, CELLS // setting.arms))
-        return CurveThompson(self.memory, temperature=self.temperature, caution=self.caution, levels=levels)
+        return CurveThompson(
+            self.memory, self.memory_bound, temperature=self.temperature, caution=self.caution, levels=levels
+        )
 
     def grid(self, setting: Setting) -> Grid:
         return self.curves(setting).grid(setting)
@@ -289,11 +287,12 @@ class FairThompson(Policy):
             belief=np.array([(0.5, 0.5)], dtype=BELIEF),
             fields=fields,
             evidence=np.zeros((1, len(fields))),
-            booked=np.zeros((1, BOOKED, arms, nodes)),
+            booked=np.zeros((1 if self.memory_bound is None else len(inner.tracks), BOOKED, arms, nodes)),
             noise=np.full((arms, nodes), 0.25),
             spread=np.stack([np.ones(arms), np.zeros(arms)]),
             measures=np.zeros((arms, nodes)),
-            doubts=np.zeros((arms, nodes)),
+            lowest=np.zeros((arms, nodes)),
+            highest=np.zeros((arms, nodes)),
             trial=np.zeros(arms, dtype=np.int64),
             work=np.zeros((3, arms, nodes)),
         )
@@ -301,7 +300,6 @@ class FairThompson(Policy):
     def check_state(self, state: FairThompsonState, fresh: FairThompsonState) -> None:
         check_curves(state.curves, fresh.curves)
         require_sense("field", 0 <= state.field[0] < len(state.fields), state.field)
-        require_sense("fields", bool(np.all(state.fields == fresh.fields)), state.field)
         require_sense("tolerance", bool(np.all((state.tolerance >= 0) & (state.tolerance <= 1))), state.tolerance)
         belief = np.stack([state.belief["rate"], state.belief["scale"]])
         require_sense("belief", bool(np.all((belief > 0) & (belief < 1))), belief)

@@ -16,10 +16,11 @@ import numpy as np
 
 from aftereffect.model.curves import Floats
 from aftereffect.policies.curve_thompson import CurveThompson
-from aftereffect.policies.curves.decision import CurvesState, review, take_in
 from aftereffect.policies.curves.estimates import components, settle_noise
 from aftereffect.policies.curves.fit import DISPERSION, SHOCK, node_of
 from aftereffect.policies.curves.forgetting import drift_seen
+from aftereffect.policies.curves.look import review
+from aftereffect.policies.curves.state import CurvesState, take_in
 
 if TYPE_CHECKING:
     from aftereffect.records.fit import Fit

@@ -13,8 +13,8 @@ import polars
 from aftereffect.errors import AftereffectError, require_numbers, require_whole
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.curves.decision import part_way
 from aftereffect.policies.curves.fit import DISPERSION, MEAN, SHOCK, VARIANCE, covariances, fit_all
+from aftereffect.policies.curves.trial import part_way
 from aftereffect.records.advice import CAUTION, best_levels, gain_of
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from aftereffect.model.curves import Floats
 from aftereffect.policies.agent import Agent
-from aftereffect.policies.curves.decision import CurvesState
 from aftereffect.policies.curves.estimates import components, mixture
 from aftereffect.policies.curves.fit import COUNT, PRECISION, PULLED
+from aftereffect.policies.curves.state import CurvesState
 from aftereffect.programs.program import Program
 from aftereffect.programs.rounds import rounds_of
 from aftereffect.service.words import alarms, event_in_words, why

@@ -77,7 +77,9 @@ class FairTables:
         bounds, allowed, plain = np.zeros((3, *value.shape))
         if tolerance is None:
             return levels, float(best_plain(value, low, high, plain, levels, NO_TIES))
-        index = best_in_band(value, self.measure, tolerance, low, high, bounds, allowed, plain, trial, levels, NO_TIES)
+        index = best_in_band(
+            value, self.measure, self.measure, tolerance, low, high, bounds, allowed, plain, trial, levels, NO_TIES
+        )
         return levels, float(index)
 
     def optimum(self, levels: Ints, utility: float, tolerance: float, unconstrained: float) -> FairOptimum:

@@ -16,8 +16,9 @@ import numpy as np
 
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.curves.decision import CurvesState, look, review, take_in
 from aftereffect.policies.curves.fit import COUNT, MEAN, VARIANCE, covariances, fit_all, renew_noise
+from aftereffect.policies.curves.look import look, review
+from aftereffect.policies.curves.state import CurvesState, take_in
 from aftereffect.policies.curves.tracks import TEMPERED
 
 KEPT = 0.01  # weight, against the best component's, below which one is left out

@@ -1,0 +1,84 @@
+"""How much each constant of the curve family matters: halved and doubled, at the weekly scale and in the long run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from aftereffect.experiments.arena import Cell, plain_cells
+from aftereffect.experiments.gains import gain_share
+from aftereffect.experiments.weekly import weekly_cells
+from aftereffect.model.catalog import family_from
+from aftereffect.policies.base import Policy, Setting
+from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson
+from aftereffect.policies.curves.state import TUNED, CurvesState
+from aftereffect.policies.simple import Fixed
+from aftereffect.simulation.simulate import simulate
+
+FACTORS = (0.5, 2.0)
+WEEKS, LONG = 104, 100_000
+WEEKLY = ("patrol-k5-m0.8-shock", "loan-k3-m0.6", "lipschitz-k4-m0.5-shock", "bump-k4-m0.5", "lending-k4-m0.8-start")
+ARENA = ("gaussian-k4-m0.5", "patrol-k2-m0.5", "loan-k2-m0.5", "bump-k2-m0.5", "lipschitz-k2-m0.5", "tent-k2-m0.5")
+
+
+@dataclass(frozen=True)
+class Retuned(CurveThompson):
+    """`curve-thompson` with one of its constants multiplied."""
+
+    constant: str = "caution"
+    factor: float = 1.0
+
+    def state(self, setting: Setting) -> CurvesState:
+        state = super().state(setting)
+        state.tuning[self.constant] *= self.factor
+        return state
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What a constant does: how much higher the gain share is, and how many times the regret, than with its usual value."""
+
+    constant: str
+    factor: float
+    gained: float
+    regret: float
+
+
+def measure_sensitivity(
+    runs: int, seed: int, say: Callable[[str], None] = lambda _: None, horizon: int = LONG
+) -> Iterator[Sensitivity]:
+    """Every constant halved and doubled, on the same random numbers as its usual value."""
+    usual = _measured("caution", 1.0, runs, seed, horizon)
+    for constant in TUNED:
+        for factor in FACTORS:
+            say(f"{constant} times {factor:g}")
+            share, regret = _measured(constant, factor, runs, seed, horizon)
+            yield Sensitivity(constant, factor, share - usual[0], regret / usual[1])
+
+
+def _measured(constant: str, factor: float, runs: int, seed: int, horizon: int) -> tuple[float, float]:
+    """Mean gain share and geometric mean regret over the cells."""
+    weekly = Retuned(memory_bound=UNKNOWN_BOUND, constant=constant, factor=factor)
+    shares = [_share(cell, weekly, runs, seed) for cell in weekly_cells() if cell.name in WEEKLY]
+    known = Retuned(constant=constant, factor=factor)
+    regrets = [_regret(cell, known, runs, seed, horizon) for cell in plain_cells() if cell.name in ARENA]
+    return float(np.mean(shares)), float(np.exp(np.mean(np.log(regrets))))
+
+
+def _share(cell: Cell, policy: Policy, runs: int, seed: int) -> float:
+    mine, even = (
+        simulate(family_from(cell.problem)[0], p, WEEKS, *_scale(cell, runs), seed, [WEEKS]) for p in (policy, Fixed())
+    )
+    return gain_share(mine.utility[:, -1], even.utility[:, -1], even.utility[:, -1] + even.regret[:, -1])
+
+
+def _regret(cell: Cell, policy: Policy, runs: int, seed: int, horizon: int) -> float:
+    result = simulate(family_from(cell.problem)[0], policy, horizon, *_scale(cell, runs), seed, [horizon])
+    return float(max(1.0, result.regret[:, -1].mean()))
+
+
+def _scale(cell: Cell, runs: int) -> tuple[int, int]:
+    """Runs and instances."""
+    return (1, runs) if cell.drawn else (runs, 1)

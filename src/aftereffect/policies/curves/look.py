@@ -1,0 +1,136 @@
+"""What the data say at a decision: curves fitted under every field that matters, mixed, and what each way to forget foretells."""
+
+from __future__ import annotations
+
+import math
+
+from aftereffect._compile import helper, kernel
+from aftereffect.model.curves import Floats
+from aftereffect.policies.curves.fit import (
+    MEAN,
+    VARIANCE,
+    as_response,
+    covariances,
+    draw_by_evidence,
+    draw_curves,
+    fit_all,
+    renew_noise,
+    renew_scale,
+)
+from aftereffect.policies.curves.state import CurvesState, bank_of, fade, trust
+from aftereffect.policies.curves.tracks import evidence_against, weigh_fields, weigh_models, weigh_tracks
+
+NEGLIGIBLE = 0.05  # evidence against the best field's below which a field is left out
+
+
+@kernel
+def review(state: CurvesState, t: int) -> bool:
+    """Learn smoothness, noise, memory and drift anew, if it is time to; tells whether it was."""
+    now, belief, spread, room = state.now[0], state.belief[0], state.spread, state.room
+    if t < now.review_at:
+        return False
+    fade(state, t)
+    trust(state, t)
+    renew_scale(state.banks[bank_of(state, now.age)], belief)
+    banks, evidence = state.banks[: state.tracks.shape[0]], state.evidence
+    weigh_models(banks, spread, state.fields, belief, t, state.posterior[0], room, evidence)
+    weigh_tracks(evidence, state.track_evidence)
+    now.against = max(now.against, evidence_against(state.track_evidence))
+    if now.learns_memory == 1:
+        now.track = draw_by_evidence(state.track_evidence, state.rng)
+    for j in range(evidence.shape[1]):
+        state.field_evidence[j] = evidence[now.track, j]
+    booked = state.banks[bank_of(state, now.age)]
+    if now.age > 0:  # how smooth responses are now, not how they were
+        weigh_fields(booked, spread, state.fields, belief, t, state.posterior[0], room, state.field_evidence)
+    now.field = draw_by_evidence(state.field_evidence, state.rng)
+    fit_all(booked, spread, state.fields[now.field], belief, state.posterior, state.sure, room)
+    renew_noise(booked, state.posterior, state.noise, spread, now.measured == 0)
+    now.review_at = t + 1 + int(state.tuning[0].review * t)
+    return True
+
+
+@kernel
+def fit_bank(state: CurvesState, age: int, field: int) -> None:
+    """Every arm's curve from the bank of an age under a field, into `posterior`; covariances with home into `column`."""
+    booked = state.banks[bank_of(state, age)]
+    fit_all(booked, state.spread, state.fields[field], state.belief[0], state.posterior, state.sure, state.room)
+    for k in range(state.home.shape[0]):
+        covariances(state.posterior[k], state.sure[k], state.home[k], state.column[k])
+
+
+@kernel
+def mix(state: CurvesState) -> None:
+    """Mean, variance and covariance with home under all fields that the evidence leaves in, weighed by it.
+
+    The curves of the field in use stay in `posterior` to be sampled from.
+    """
+    now, mixed, home, evidence = state.now[0], state.mixed, state.home, state.field_evidence
+    top, total = -math.inf, 0.0
+    for j in range(evidence.shape[0]):
+        top = max(top, evidence[j])
+    for j in range(evidence.shape[0]):
+        weight = math.exp(evidence[j] - top)
+        total += weight if weight > NEGLIGIBLE or j == now.field else 0.0
+    mixed[:] = 0.0
+    fields = evidence.shape[0]
+    for step in range(1, fields + 1):
+        j = (now.field + step) % fields  # the field in use comes last, and stays
+        weight = math.exp(evidence[j] - top)
+        if weight <= NEGLIGIBLE and j != now.field:
+            continue
+        weight /= total
+        fit_bank(state, now.age, j)
+        for k in range(home.shape[0]):
+            post, at = state.posterior[k], state.posterior[k, MEAN, home[k]]
+            for i in range(mixed.shape[2]):
+                mixed[0, k, i] += weight * post[MEAN, i]
+                mixed[1, k, i] += weight * (post[VARIANCE, i] + post[MEAN, i] * post[MEAN, i])
+                mixed[2, k, i] += weight * (state.column[k, i] + post[MEAN, i] * at)
+    for k in range(home.shape[0]):
+        at = mixed[0, k, home[k]]
+        for i in range(mixed.shape[2]):
+            mixed[1, k, i] = max(0.0, mixed[1, k, i] - mixed[0, k, i] * mixed[0, k, i])
+            mixed[2, k, i] -= mixed[0, k, i] * at
+
+
+@kernel
+def take_as_mixed(state: CurvesState) -> None:
+    """Let the field in `posterior` alone be believed."""
+    for k in range(state.home.shape[0]):
+        for i in range(state.mixed.shape[2]):
+            state.mixed[0, k, i] = state.posterior[k, MEAN, i]
+            state.mixed[1, k, i] = state.posterior[k, VARIANCE, i]
+            state.mixed[2, k, i] = state.column[k, i]
+
+
+@kernel
+def look(state: CurvesState, t: int) -> None:
+    """Fit the curves for a decision in round t, and foretell what will be seen by each way to forget."""
+    now, foretold = state.now[0], state.foretold
+    fade(state, t)
+    for age in range(state.powers.shape[0]):
+        if age != now.age:
+            fit_bank(state, age, now.field)
+            foretell(state.posterior, foretold[age])
+    mix(state)
+    for k in range(state.home.shape[0]):
+        for i in range(state.mixed.shape[2]):
+            foretold[now.age, 0, k, i] = as_response(state.mixed[0, k, i])
+            foretold[now.age, 1, k, i] = state.mixed[1, k, i]
+
+
+@helper
+def foretell(posterior: Floats, foretold: Floats) -> None:
+    for k in range(posterior.shape[0]):
+        for i in range(posterior.shape[2]):
+            foretold[0, k, i] = as_response(posterior[k, MEAN, i])
+            foretold[1, k, i] = posterior[k, VARIANCE, i]
+
+
+@kernel
+def draw_steep(state: CurvesState) -> None:
+    """Curves of full size from the exploring field, which is then what is believed."""
+    fit_bank(state, state.now[0].age, 0)
+    take_as_mixed(state)
+    draw_curves(state.posterior, state.sure, 1.0, 0.0, state.fresh, state.rng, state.drawn)

@@ -1,0 +1,116 @@
+"""What a look elsewhere is worth: somewhere on the way from home to a target, for some rounds, against what it costs."""
+
+from __future__ import annotations
+
+import math
+
+from aftereffect._compile import helper, kernel
+from aftereffect.oracle.search import Ints
+from aftereffect.policies.curves.fit import DISPERSION, SHOCK, VARIANCE, as_response, covariances
+from aftereffect.policies.curves.state import TRYING, CurvesState, copy_levels, patience, shortest_hold
+
+TRIALS = 4  # places on the way to a target: all of it, half, a quarter, an eighth
+LEAST_SEEN = 1e-9  # rounds: of an impact that hardly moves next to nothing is seen
+TINY = 1e-18  # a variance below which nothing is left to learn
+
+
+@helper
+def expected_gain(mean: float, deviation: float) -> float:
+    """Mean of the larger of zero and a normal variable."""
+    z = mean / deviation
+    density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    return deviation * density + mean * 0.5 * math.erfc(-z / math.sqrt(2.0))
+
+
+@kernel
+def part_way(home: Ints, target: Ints, part: float, levels: Ints) -> None:
+    """Levels so much of the way from home to a target, whole and with the same sum."""
+    carried = 0.0
+    for k in range(home.shape[0]):
+        wanted = home[k] + part * (target[k] - home[k]) + carried
+        levels[k] = math.floor(wanted + 0.5)
+        carried = wanted - levels[k]
+
+
+@helper
+def _difference(p: float, at_p: float, q: float, at_q: float, between: float) -> float:
+    """Variance of p r(p) - q r(q)."""
+    return p * p * at_p + q * q * at_q - 2.0 * p * q * between
+
+
+@helper
+def seen_of(memory: float, rounds: int) -> float:
+    """Rounds of a place that a trial of it is as good as: the impact is still on its way, sum of (1 - memory^n)^2."""
+    left = memory**rounds
+    way = 2.0 * memory * (1.0 - left) / (1.0 - memory)
+    return max(LEAST_SEEN, rounds - way + memory * memory * (1.0 - left * left) / (1.0 - memory * memory))
+
+
+@kernel
+def worth(state: CurvesState, doubt: float, t: float, levels: Ints) -> tuple[float, float]:
+    """The best trial on the way from home to the target: what it is worth, and for how many rounds; fills its levels.
+
+    A trial of m rounds costs m times what it loses in the mean, and some of its risk. What is seen there says how much
+    better the target is, as far as the two go together; if it is, that pays for `reach` times the past. While the impact is
+    still on its way, less is seen.
+    """
+    tuning, now, home, target = state.tuning[0], state.now[0], state.home, state.target
+    mixed, posterior, column, across, midway = state.mixed, state.posterior, state.column, state.across, state.midway
+    steps, memory, patient = mixed.shape[2] - 1, state.tracks[now.track].memory, patience(state, t)
+    reach = (tuning.reach + patient * (tuning.late_reach - tuning.reach)) * t * doubt
+    risk = tuning.risk * tuning.caution * (1.0 - patient)
+    density = max(1e-9, now.seen / max(1e-9, now.shares))  # observations that a share of one brings in a round
+    far, far_variance, far_single, earned = 0.0, 0.0, 0.0, 1e-9
+    for k in range(home.shape[0]):
+        i, j = target[k], home[k]
+        p, q = i / steps, j / steps
+        covariances(posterior[k], state.sure[k], i, across[k])
+        earned += q * as_response(mixed[0, k, j])
+        far += p * as_response(mixed[0, k, i]) - q * as_response(mixed[0, k, j])
+        far_variance += _difference(p, mixed[1, k, i], q, mixed[1, k, j], mixed[2, k, i])
+        far_single += _difference(p, posterior[k, VARIANCE, i], q, posterior[k, VARIANCE, j], column[k, i])
+    best, length, chosen, part = 0.0, 0.0, 0.0, 1.0
+    for _ in range(TRIALS if far_variance > TINY and far_single > TINY else 0):
+        part_way(home, target, part, midway)
+        gain, variance, single, alike, blur = 0.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(home.shape[0]):
+            i, j, z = midway[k], home[k], target[k]
+            p, q, r = i / steps, j / steps, z / steps
+            gain += p * as_response(mixed[0, k, i]) - q * as_response(mixed[0, k, j])
+            variance += _difference(p, mixed[1, k, i], q, mixed[1, k, j], mixed[2, k, i])
+            single += _difference(p, posterior[k, VARIANCE, i], q, posterior[k, VARIANCE, j], column[k, i])
+            alike += (
+                p * r * across[k, i] - q * r * column[k, z] - p * q * column[k, i] + q * q * posterior[k, VARIANCE, j]
+            )
+            blur += p * state.spread[DISPERSION, k] * state.noise[k, i] / density + p * p * state.spread[SHOCK, k]
+        if variance > TINY and single > TINY and alike > 0.0:
+            shared = min(1.0, alike * alike / (single * far_single))
+            deviation = math.sqrt(variance)
+            cost = risk * deviation * (1.0 + deviation / (tuning.bold * earned)) - gain
+            rounds = 1
+            while rounds <= max(1.0, tuning.longest * t):
+                seen = seen_of(memory, rounds)
+                known = math.sqrt(far_variance * shared * variance / (variance + blur / seen))
+                net = reach * expected_gain(far, known) - rounds * cost
+                if net > best:
+                    best, chosen, length = net, part, float(rounds)
+                    if gain < 0.0:  # no longer than until the loss can be told from noise
+                        length = min(length, max(tuning.hold, blur / (gain * gain)))
+                rounds *= 2
+        part *= 0.5
+    part_way(home, target, chosen, levels)
+    return best, length
+
+
+@kernel
+def try_target(state: CurvesState, t: int, rounds: float, stage: int, doubt: float) -> float:
+    """Make the best trial on the way to the target if it is worth anything; gives what it is worth."""
+    now, tuning = state.now[0], state.tuning[0]
+    net, length = worth(state, doubt, rounds, state.spare)
+    if net <= 0.0:
+        return 0.0
+    copy_levels(state.spare, state.levels)
+    now.stage = stage
+    longest = tuning.growth * rounds if stage == TRYING else length
+    now.hold_until = t + int(max(shortest_hold(state, t) if stage == TRYING else 1.0, min(length, longest)))
+    return float(net)

@@ -1,0 +1,54 @@
+"""The constants of the curve family."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import aftereffect as ae
+from aftereffect.experiments.sensitivity import Retuned
+from aftereffect.policies.curves.state import TUNED, tuning_record
+from aftereffect.policies.storage import agent_text, read_agent
+
+NAN = float("nan")
+
+
+def test_the_constants_are_one_record() -> None:
+    record = tuning_record(caution=2.5)[0]
+    assert record["caution"] == 2.5
+    assert {n: float(record[n]) for n in record.dtype.names if n != "caution"} == {
+        n: v for n, v in TUNED.items() if n != "caution"
+    }
+
+
+def _asked(constant: str, factor: float, rounds: int = 700) -> list[list[float]]:
+    """What is deployed in a world where one arm tires, with a constant multiplied."""
+    policy = Retuned(
+        memory=0.3,
+        levels=20,
+        follow="realised" if constant == "exploring" else "intended",
+        constant=constant,
+        factor=factor,
+    )
+    agent, random, asked = policy.start(2, seed=3), np.random.default_rng(3), []
+    for _ in range(rounds):
+        p = agent.ask()
+        asked.append(p.tolist())
+        agent.tell(np.where(random.random(2) < p, random.random(2) < [0.9 - 0.6 * p[0], 0.4], NAN))
+    return asked
+
+
+@pytest.mark.parametrize("constant", TUNED)
+def test_every_constant_is_read(constant: str) -> None:
+    """Thirty times as large or a tenth, other allocations are deployed: a constant that changes none has no place here."""
+    usual = _asked(constant, 1.0)
+    assert any(_asked(constant, factor) != usual for factor in (30.0, 0.1))
+
+
+def test_a_file_outlives_a_change_of_the_constants(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = ae.CurveThompson(memory=0.3, levels=20).start(2, seed=1)
+    agent.ask()
+    agent.tell([1.0, 0.0])
+    text = agent_text(agent)
+    monkeypatch.setitem(TUNED, "turn", 0.9)
+    assert float(read_agent(text, "saved").state.tuning[0]["turn"]) == 0.9

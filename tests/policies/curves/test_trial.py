@@ -1,0 +1,156 @@
+"""Trials: what a look is worth, and how far to go."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from aftereffect.model.curves import Floats
+from aftereffect.policies.curves.fit import VARIANCE
+from aftereffect.policies.curves.state import TUNED, CurvesState
+from aftereffect.policies.curves.trial import expected_gain, part_way, seen_of, worth
+from tests.policies.curves.told import before_worth
+
+
+@pytest.mark.parametrize("mean", [-3.0, -0.5, 0.0, 0.2, 2.0])
+@pytest.mark.parametrize("deviation", [0.1, 1.0, 4.0])
+def test_the_expected_gain_is_the_integral(mean: float, deviation: float) -> None:
+    above = max(mean, 0.0) + 12 * deviation
+    expected, _ = quad(lambda x: x * norm.pdf(x, mean, deviation), 0.0, above, points=[max(0.0, mean)], epsabs=1e-13)
+    assert expected_gain(mean, deviation) == pytest.approx(expected, rel=1e-7, abs=1e-11)
+
+
+@given(
+    home=st.lists(st.integers(0, 60), min_size=2, max_size=7),
+    weights=st.lists(st.floats(0.0, 1.0), min_size=7, max_size=7),
+    part=st.sampled_from([1.0, 0.5, 0.25, 0.125, 0.0]),
+)
+@settings(max_examples=300, deadline=None)
+def test_part_of_the_way_keeps_the_sum_and_stays_between(home: list[int], weights: list[float], part: float) -> None:
+    start, total = np.array(home), sum(home)
+    marks = np.array(weights[: len(home)]) + 1e-9
+    target = np.floor(total * marks / marks.sum()).astype(np.int64)
+    target[0] += total - target.sum()
+    levels = np.full(len(home), -1)
+    part_way(start, target, part, levels)
+    assert levels.sum() == total
+    assert np.all(levels >= np.minimum(start, target))
+    assert np.all(levels <= np.maximum(start, target))
+    assert np.abs(levels - (start + part * (target - start))).max() < 1.0
+    if part in (0.0, 1.0):
+        assert levels.tolist() == (target if part else start).tolist()
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.3, 0.95, 0.9999])
+@pytest.mark.parametrize("rounds", [1, 2, 17, 512])
+def test_what_a_trial_shows_is_the_sum_over_its_rounds(memory: float, rounds: int) -> None:
+    expected = sum((1.0 - memory**n) ** 2 for n in range(1, rounds + 1))
+    assert seen_of(memory, rounds) == pytest.approx(max(1e-9, expected), rel=1e-6, abs=2e-9)
+
+
+def test_a_look_is_worth_nothing_where_nothing_is_uncertain() -> None:
+    state, t = before_worth()
+    levels = np.zeros(3, dtype=np.int64)
+    state.tuning["reach"] = 50.0
+    assert worth(state, 1.0, float(t), levels)[0] > 0.0
+    state.mixed[1:] = 0.0
+    best, length = worth(state, 1.0, float(t), levels)
+    assert (best, length) == (0.0, 0.0)
+    assert levels.tolist() == state.home.tolist()
+
+
+def test_worth_grows_with_reach_and_with_belief() -> None:
+    state, t = before_worth()
+    levels, found = np.zeros(3, dtype=np.int64), []
+    for reach in (0.01, 1.0, 5.0, 25.0):
+        state.tuning["reach"] = reach
+        found.append(worth(state, 1.0, float(t), levels)[0])
+    assert found == sorted(found)
+    assert found[-1] > found[-2] > 0.0
+    assert worth(state, 0.02, float(t), levels)[0] < found[-1]
+
+
+def test_worth_falls_with_caution_and_with_what_a_trial_loses() -> None:
+    state, t = before_worth()
+    levels = np.zeros(3, dtype=np.int64)
+    state.tuning["reach"] = 25.0
+    usual = worth(state, 1.0, float(t), levels)[0]
+    state.tuning["caution"] = 3.0
+    assert worth(state, 1.0, float(t), levels)[0] < usual
+    state.tuning["caution"] = 1.0
+    far = [k for k in range(3) if state.target[k] > state.home[k]]
+    state.mixed[0, far] *= 0.7
+    state.mixed[0, far, state.home[far]] /= 0.7
+    assert worth(state, 1.0, float(t), levels)[0] < usual
+
+
+def test_worth_of_one_round_by_hand() -> None:
+    """The best of four places on the way: what is expected to be gained, less risk and loss, from the state's numbers."""
+    state, t = before_worth()
+    levels, chosen = np.zeros(3, dtype=np.int64), set()
+    for blurred, reach, bold in itertools.product((False, True), (0.5, 8.0, 40.0, 400.0), (0.3, 0.01)):
+        if blurred:  # where nothing can be seen at the target itself, somewhere on the way is better
+            state.noise[np.arange(3), state.target] = 1e9
+        state.tuning["reach"] = state.tuning["late_reach"] = reach
+        state.tuning["bold"] = bold
+        found, length = worth(state, 1.0, float(t), levels)
+        candidates = []
+        for part in (1.0, 0.5, 0.25, 0.125):
+            middle = np.zeros(3, dtype=np.int64)
+            part_way(state.home, state.target, part, middle)
+            candidates.append(_one_round(state, middle, t, 20))
+        assert length <= max(1.0, TUNED["longest"] * t)
+        assert found == pytest.approx(max(0.0, *candidates), rel=1e-6)
+        if found > 0.0:
+            chosen.add(int(np.argmax(candidates)))
+    assert len(chosen) > 1
+
+
+def _one_round(state: CurvesState, middle: np.ndarray, t: int, steps: int) -> float:
+    arms = range(3)
+    home, target, tuning, now = state.home, state.target, state.tuning[0], state.now[0]
+    p, q, r = middle / steps, home / steps, target / steps
+    mean = state.mixed[0].clip(0.0, 1.0)
+    at = lambda levels: np.array([mean[k, levels[k]] for k in arms])  # noqa: E731
+
+    def variance_of(levels: np.ndarray, own: Floats, column: Floats) -> float:
+        x = levels / steps
+        return float(
+            sum(
+                x[k] ** 2 * own[k, levels[k]] + q[k] ** 2 * own[k, home[k]] - 2 * x[k] * q[k] * column[k, levels[k]]
+                for k in arms
+            )
+        )
+
+    gain, far = p @ at(middle) - q @ at(home), r @ at(target) - q @ at(home)
+    variance, far_variance = (variance_of(x, state.mixed[1], state.mixed[2]) for x in (middle, target))
+    single, far_single = (variance_of(x, state.posterior[:, VARIANCE], state.column) for x in (middle, target))
+    alike = sum(
+        p[k] * r[k] * state.across[k, middle[k]]
+        - q[k] * r[k] * state.column[k, target[k]]
+        - p[k] * q[k] * state.column[k, middle[k]]
+        + q[k] ** 2 * state.posterior[k, VARIANCE, home[k]]
+        for k in arms
+    )
+    if variance <= 0 or alike <= 0:
+        return 0.0
+    density = now["seen"] / now["shares"]
+    blur = sum(
+        p[k] * state.spread[0, k] * state.noise[k, middle[k]] / density + p[k] ** 2 * state.spread[1, k] for k in arms
+    )
+    memory = state.tracks[now["track"]]["memory"]
+    seen = (1.0 - memory) ** 2
+    shared = min(1.0, alike**2 / (single * far_single))
+    known = np.sqrt(far_variance * shared * variance / (variance + blur / seen))
+    earned = q @ at(home) + 1e-9
+    deviation = np.sqrt(variance)
+    patient = t / (t + tuning["patience"])
+    risk = tuning["risk"] * tuning["caution"] * (1.0 - patient)
+    better = known * norm.pdf(far / known) + far * norm.cdf(far / known)
+    return float(tuning["reach"] * t * better - risk * deviation * (1.0 + deviation / (tuning["bold"] * earned)) + gain)
