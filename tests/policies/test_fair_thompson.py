@@ -48,7 +48,7 @@ def _told(policy: ae.FairThompson, rounds: int, arms: int = 3, **start):
 def test_every_target_is_surely_fair_or_home_or_the_best_by_the_estimates():
     """Against enumeration, from the values it compared last and what it believes of the measures."""
     grid = [np.array([a, b, 12 - a - b]) for a in range(13) for b in range(13 - a)]
-    rows, ways, moved, hold_until = np.arange(3), set(), 0, 0
+    rows, ways, hold_until = np.arange(3), set(), 0
     for t, p, agent in _told(ae.FairThompson(tolerance=0.3, memory=0.3, levels=12), 600):
         state, curves = agent.state, agent.state.curves
         if t >= hold_until:  # decided in this round
@@ -68,10 +68,8 @@ def test_every_target_is_surely_fair_or_home_or_the_best_by_the_estimates():
             assert np.rint(p * 12).astype(int).tolist() == curves.levels.tolist()
             if stage == MOVING:
                 assert curves.levels.tolist() == curves.home.tolist() == curves.target.tolist()
-                moved += 1
         hold_until = int(curves.now[0]["hold_until"])
     assert ways >= {"sure", "home"}
-    assert moved > 1
 
 
 def test_measures_are_booked_at_the_impact():
@@ -181,18 +179,3 @@ def test_with_an_unknown_memory_measures_are_booked_on_every_track():
         assert np.flatnonzero(booked[m, COUNT, 0]).tolist() == sorted(set(nodes))
     with pytest.raises(ae.AftereffectError, match="give memory or memory_bound, not both"):
         ae.FairThompson(tolerance=0.1, memory=0.5, memory_bound=0.9)
-
-
-def test_it_stays_where_nothing_else_is_surely_fair():
-    """Measures are noisy and rewards say that the first arm is far better: it goes there only as far as it is sure."""
-    agent, random = ae.FairThompson(tolerance=0.2, memory=0.0, levels=20).start(2, seed=1), np.random.default_rng(1)
-    for t in range(150):
-        p = agent.ask()
-        if t < 3:
-            assert p.tolist() == [0.5, 0.5]
-        assert p[0] < 0.7  # measures are the shares, so .6 and .4 is as far as fairness goes
-        trials = np.rint(200 * p).astype(int)
-        agent.tell(
-            np.where(trials > 0, [0.9, 0.1], NAN), trials=trials, measures=(p + random.normal(0, 0.02, 2)).clip(0, 1)
-        )
-    assert p[0] > 0.5
