@@ -11,8 +11,9 @@ from aftereffect.errors import AftereffectError
 from aftereffect.model.curves import Floats
 from aftereffect.model.world import Ints
 from aftereffect.policies.agent import Agent
-from aftereffect.policies.curves.decision import CurvesState, bank_of, mix
 from aftereffect.policies.curves.fit import COUNT, PRECISION, PULLED
+from aftereffect.policies.curves.look import mix
+from aftereffect.policies.curves.state import CurvesState, bank_of
 from aftereffect.report.fit_figure import ARMS, COLUMNS, DRAWN, ESTIMATE, LARGEST, PANEL, TODAY
 from aftereffect.report.plot import finish_axes
 from aftereffect.report.style import plain
