@@ -87,6 +87,21 @@ def test_banks_are_scored_by_what_they_foretold() -> None:
     assert banks[:, PULLED, 0, 4].tolist() == pytest.approx([4.0 / 0.2 * 0.75] * 2)
 
 
+def test_a_shock_counts_once_for_all_arms_that_it_may_have_moved() -> None:
+    """Where shocks are all the noise there is, two arms seen together say as much as one."""
+    found = []
+    for arms in (1, 2):
+        foretold = np.full((2, 2, arms, 5), 0.5)
+        foretold[1, 0], foretold[:, 1] = 0.6, 0.0
+        scores, leads, banks = fresh_scores()[:2], fresh_scores()[:2], np.zeros((1, BOOKED, arms, 5))
+        noise, spread = np.full((arms, 5), 0.25), np.array([[1.0] * arms, [0.01] * arms])
+        seen, reward = np.full(arms, 1e9), np.full(arms, 0.7)
+        judge_and_book(scores, leads, banks, foretold, noise, spread, np.zeros(arms), seen, reward)
+        found.append(scores[1] + RELUCTANCE)
+    assert found[0] > 0.0
+    assert found[1] == pytest.approx(found[0], rel=1e-6)
+
+
 def _scores(rates: list[float], seed: int) -> np.ndarray:
     """Scores after every round of one arm's coins, of these rates."""
     agent, random = ae.CurveThompson(memory=0.5, levels=10).start(1, seed=seed), np.random.default_rng(seed)

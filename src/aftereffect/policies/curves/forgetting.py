@@ -101,13 +101,18 @@ def judge_and_book(
 
     Scores say whether responses have drifted at all; leads, which bank to trust now: none is ever further than RELUCTANCE
     behind the first, so that a long quiet past does not have to be made up for once things change. A round counts for as
-    many tosses of a coin as its mean's variance makes it, that of the estimate included.
+    many tosses of a coin as its mean's variance makes it, that of the estimate included. A shock may be common to all arms:
+    then all arms together say of it what one does.
     """
+    together = 0
+    for k in range(seen.shape[0]):
+        together += 1 if seen[k] > 0.0 else 0
     for k in range(seen.shape[0]):
         if seen[k] > 0.0:
             node = node_of(impact[k], foretold.shape[3] - 1)
             mean = min(1.0 - SUREST, max(SUREST, foretold[0, 0, k, node]))
-            blur = spread[DISPERSION, k] * noise[k, node] / seen[k] + spread[SHOCK, k] + foretold[0, 1, k, node]
+            shock = together * spread[SHOCK, k]
+            blur = spread[DISPERSION, k] * noise[k, node] / seen[k] + shock + foretold[0, 1, k, node]
             tosses = mean * (1.0 - mean) / blur
             plain = _surprise(mean, reward[k])
             for j in range(1, scores.shape[0]):
