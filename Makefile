@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 CONSTRAINTS ?= # a file of versions to keep to, such as constraints.txt; none: the newest that pyproject.toml allows
 BENCH_READY := .venv-bench/.ready
 
-.PHONY: install demo test canary soak bench lint reproduction clean
+.PHONY: install demo test canary soak bench lint reproduction docs clean
 
 install: $(READY)
 
@@ -47,6 +47,11 @@ $(BENCH_READY): bench/requirements.txt
 	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet -r bench/requirements.txt
 	touch $(BENCH_READY)
+
+# The site, offline and strict: every page here, the generated ones and the public names' docstrings, with search; in out/site.
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf .venv .venv-known .venv-bench out
