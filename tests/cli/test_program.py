@@ -67,6 +67,28 @@ def test_tables_of_rewards(program: Run, tmp_path: Path, monkeypatch: pytest.Mon
     assert second["request"]["rewards"] == {"north": 0.25}
 
 
+def test_what_changes_under_way(program: Run, tmp_path: Path):
+    deployed = json.loads(program("deploy", "loans", "north=0.5", "centre=0.2", "south=0.3", "--json").out)
+    assert deployed["round"] == 1
+    assert program("tell", "loans", "north=0.5", "--round", "1").code == 0
+    assert json.loads(program("show", "loans", "--json").out)["open_rounds"] == [1]
+    assert program("tell", "loans", "centre=0.5", "south=0.5", "--round", "1").code == 0
+    assert program("tell", "loans", "north=0.6", "--round", "1", "--replace").code == 0
+    shown = json.loads(program("limits", "loans", "--json").out)
+    assert shown["floors"] == {"north": 0.1, "centre": 0.1, "south": 0.1}
+    refused = program("limits", "loans", "--floor", "north=0.2")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)  # this policy cannot change its limits under way
+    assert json.loads(program("limits", "loans", "--json").out) == shown
+    assert json.loads(program("policy", "loans", "thompson-split", "--json").out) == {"policy": "thompson-split"}
+    assert program("export", "loans", "--out", str(tmp_path / "loans.jsonl")).code == 0
+    assert program("import", "copy", str(tmp_path / "loans.jsonl")).code == 0
+    assert program("audit", "copy").code == 0
+    assert program("archive", "copy").code == 0
+    refused = program("ask", "copy")
+    assert (refused.code, refused.out) == (2, "")
+    assert "archived" in refused.err
+
+
 def test_audit_finds_an_edit(program: Run, tmp_path: Path):
     program("ask", "loans")
     program("tell", "loans", "north=0.5")

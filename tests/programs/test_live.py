@@ -96,6 +96,39 @@ def test_a_change_of_policy_is_an_event_and_takes_in_all_rounds(sqlite: Store):
     assert program.audit().fits
 
 
+def test_arms_and_limits_change_under_way(store: Store):
+    program = store.create("loans", ARMS, policy="curve-thompson:memory=0.5", seed=2)
+    twin = ae.policy("curve-thompson", memory=0.5).start(arms=3, names=ARMS, seed=2, feedback="split")
+
+    def a_round() -> None:
+        assert list(program.ask()["allocation"].values()) == twin.ask().tolist()
+        seen = {arm: 0.5 for arm, share in program.ask()["allocation"].items() if share > 0}
+        program.tell(seen)
+        twin.tell(seen)
+
+    a_round()
+    changes = [
+        (lambda one: one.set_limits(floors={"north": 0.2}), ARMS),
+        (lambda one: one.open_arm("west", 0.1), [*ARMS, "west"]),
+        (lambda one: one.close_arm("centre"), ["north", "south", "west"]),
+        (lambda one: one.open_arm("centre"), [*ARMS, "west"]),
+    ]
+    for change, arms in changes:
+        program.ask()  # advice that was not deployed is given up
+        twin.ask()
+        answer = change(program)
+        change(twin)
+        assert answer.get("arms", arms) == arms
+        a_round()
+    assert program.limits["floors"]["north"] == 0.2
+    with pytest.raises(ae.AftereffectError, match="'west' is open already"):
+        program.open_arm("west")
+    assert [event["kind"] for event in program.events()].count("open-arm") == 2
+    found = program.audit()
+    assert found.fits, found.reason
+    assert ae.open_store(str(store.database.url)).program("loans").ask() == program.ask()
+
+
 def test_records_of_the_past(sqlite: Store, tmp_path: Path):
     table = tmp_path / "history.csv"
     table.write_text(

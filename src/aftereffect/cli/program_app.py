@@ -194,12 +194,18 @@ Arm = Annotated[str, typer.Argument(metavar="ARM", help="The arm.")]
 
 @program_app.command("open-arm")
 def open_arm(
-    name: Name, arm: Arm, key: Key = None, by: By = None, store: StoreUrl = None, json: AsJson = False
+    name: Name,
+    arm: Arm,
+    share: Annotated[str | None, typer.Option(metavar="x", help="What it gets to begin with.")] = None,
+    key: Key = None,
+    by: By = None,
+    store: StoreUrl = None,
+    json: AsJson = False,
 ) -> None:
     """Take in a new arm, or one that was closed, from the next round on."""
     from aftereffect.cli import programs
 
-    programs.change_arm(store, name, "open", arm, key, by, json)
+    programs.open_arm(store, name, arm, programs.real("--share", share), key, by, json)
 
 
 @program_app.command("close-arm")
@@ -209,7 +215,7 @@ def close_arm(
     """Give an arm nothing from the next round on."""
     from aftereffect.cli import programs
 
-    programs.change_arm(store, name, "close", arm, key, by, json)
+    programs.close_arm(store, name, arm, key, by, json)
 
 
 @program_app.command()

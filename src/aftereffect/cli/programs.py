@@ -200,12 +200,17 @@ def limits(
     _print(as_json, answer, table)
 
 
-def change_arm(
-    store: str | None, name: str, what: str, arm: str, key: str | None, by: str | None, as_json: bool
+def open_arm(
+    store: str | None, name: str, arm: str, share: float | None, key: str | None, by: str | None, as_json: bool
 ) -> None:
-    """`program open-arm` and `program close-arm`."""
-    program = _program(store, name)
-    answer = (program.open_arm if what == "open" else program.close_arm)(arm, key=key, by=_who(by))
+    """`program open-arm`."""
+    answer = _program(store, name).open_arm(arm, share, key=key, by=_who(by))
+    _print(as_json, answer, f"arms now: {', '.join(answer['arms'])}")
+
+
+def close_arm(store: str | None, name: str, arm: str, key: str | None, by: str | None, as_json: bool) -> None:
+    """`program close-arm`."""
+    answer = _program(store, name).close_arm(arm, key=key, by=_who(by))
     _print(as_json, answer, f"arms now: {', '.join(answer['arms'])}")
 
 

@@ -78,6 +78,11 @@ class Fold:
         limits = self.agent.setting.limits
         return {"floors": self.by_name(limits.floors), "caps": self.by_name(limits.caps)}
 
+    @property
+    def open_arms(self) -> list[str]:
+        """Arms that may get something."""
+        return [name for name, cap in self.limits["caps"].items() if cap > 0]
+
     def units(self, allocation: dict[str, float]) -> dict[str, int] | None:
         """Whole units for every arm, where the program splits units."""
         if self.about.get("units") is None:
@@ -170,15 +175,15 @@ def _limits(fold: Fold, request: Content, recorded: Content | None) -> Content:
 
 
 def _open_arm(fold: Fold, request: Content, recorded: Content | None) -> Content:
-    fold.agent.open_arm(request["arm"])
+    fold.agent.open_arm(request["arm"], request.get("share"))
     fold.asked = None
-    return {"arms": list(fold.names)}
+    return {"arms": fold.open_arms}
 
 
 def _close_arm(fold: Fold, request: Content, recorded: Content | None) -> Content:
     fold.agent.close_arm(request["arm"])
     fold.asked = None
-    return {"arms": list(fold.names)}
+    return {"arms": fold.open_arms}
 
 
 def _policy(fold: Fold, request: Content, recorded: Content | None) -> Content:

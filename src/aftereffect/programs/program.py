@@ -116,10 +116,12 @@ class Program:
         request = {"floors": plain(floors), "caps": plain(caps)}
         return self._write("limits", lambda _: request, key, by)
 
-    def open_arm(self, arm: str, *, key: str | None = None, by: str | None = None) -> Content:
-        """Take in a new arm, or one that was closed, from the next round on."""
+    def open_arm(
+        self, arm: str, share: float | None = None, *, key: str | None = None, by: str | None = None
+    ) -> Content:
+        """Take in a new arm, or one that was closed, from the next round on; `share`: what it gets to begin with."""
         read_names([arm])
-        return self._write("open-arm", lambda _: {"arm": arm}, key, by)
+        return self._write("open-arm", lambda _: {"arm": arm, "share": plain(share)}, key, by)
 
     def close_arm(self, arm: str, *, key: str | None = None, by: str | None = None) -> Content:
         """Give an arm nothing from the next round on."""
