@@ -61,7 +61,8 @@ def test_what_has_no_names_is_read_in_order(values: Any, names: tuple[str, ...] 
 def test_series_for_arms_without_names_are_read_in_order_if_nothing_speaks_against_it() -> None:
     assert read(pandas.Series([0.25, 0.5, 0.75]), None) == [0.25, 0.5, 0.75]
     assert read(polars.Series([0.25, 0.5, 0.75]), None) == [0.25, 0.5, 0.75]
-    for index in ([2, 1, 0], [1, 2, 3], ["a", "b", "c"]):
+    assert read(pandas.Series([0.25, 0.5, 0.75], index=[2, 1, 0]), None) == [0.75, 0.5, 0.25]  # arms by their numbers
+    for index in ([1, 2, 3], ["a", "b", "c"]):
         with pytest.raises(ae.WrongTell, match="have no names"):
             read(pandas.Series([0.25, 0.5, 0.75], index=index), None)
 
@@ -121,8 +122,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     "unknown name": ({"nrth": 0.5}, "unknown arm 'nrth'; did you mean 'north'"),
     "unknown label": (pandas.Series({"north": 0.5, "west": 0.5}), "unknown arm 'west'"),
     "unknown column": (polars.DataFrame({"west": [0.5]}), "unknown arm 'west'"),
-    "places for names": (pandas.Series([0.1, 0.2, 0.3]), "unknown arm '0'"),
-    "a number for a name": ({0: 0.5}, "unknown arm '0'"),
+    "places for names": (pandas.Series([0.1, 0.2, 0.3]), "unknown arm 0"),
+    "a number for a name": ({0: 0.5}, "unknown arm 0"),
     "label twice": (pandas.Series([0.1, 0.2], index=["north", "north"]), "names arm 'north' twice"),
     "polars series": (polars.Series([0.1, 0.2, 0.3]), "no labels to go by"),
     "frame of rows": (pandas.DataFrame({"north": [0.1, 0.2]}), "needs one row .* got 2 rows"),

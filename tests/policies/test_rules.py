@@ -333,9 +333,10 @@ def test_policies_over_the_grid_keep_floors_and_caps(policy: ae.Policy) -> None:
     assert asked.sum(axis=1) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("policy", GRID_POLICIES, ids=key)
+@pytest.mark.parametrize("policy", [p for p in GRID_POLICIES if not isinstance(p, ae.FairThompson)], ids=key)
 def test_policies_over_the_grid_reach_their_limits(policy: ae.Policy) -> None:
-    # The sweep, or the list of options, holds every level within the limits, rounded inward: none is lost.
+    # The sweep, or the list of options, holds every level within the limits, rounded inward: none is lost. Fair-thompson
+    # stays where it knows that it is fair, and here it is told no measures.
     agent = policy.start(2, 3000, floors=0.2, caps=0.8)
     grid = policy.grid(agent.setting)
     assert grid is not None

@@ -192,16 +192,22 @@ class Plan:
         return Blocks(self.spec.tuning.instances, self.spec.tuning.runs, self._tuning_horizon, 1)
 
     @property
-    def _main_blocks(self) -> list[Block]:
-        found: list[Block] = []
+    def _main_parts(self) -> list[tuple[Blocks, int, int]]:
+        """The work in blocks, with the instance and the run at which each part of it begins."""
+        found = []
         instances, runs = 0, 0
         for wider, more in self.extents:
             for high, wide, first, run in ((instances, more - runs, 0, runs), (wider - instances, more, instances, 0)):
                 if high and wide:
-                    blocks = Blocks(high, wide, self.spec.horizon, len(self.spec.rounds))
-                    found += [block.moved(first, run) for block in blocks]
+                    found.append((Blocks(high, wide, self.spec.horizon, len(self.spec.rounds)), first, run))
             instances, runs = wider, more
         return found
+
+    @property
+    def _main_blocks(self) -> Iterator[Block]:
+        for blocks, first, run in self._main_parts:
+            for block in blocks:
+                yield block.moved(first, run)
 
     def grows_from(self, held: Plan) -> bool:
         """Is this the same experiment with more of something: problems, policies, instances or runs?"""
@@ -288,7 +294,9 @@ class Plan:
     @property
     def shard_count(self) -> int:
         """Files a finished run has."""
-        each = self._candidates * len(self._tuning_blocks) + len(self.policies) * len(self._main_blocks)
+        each = self._candidates * len(self._tuning_blocks) + len(self.policies) * sum(
+            len(blocks) for blocks, _, _ in self._main_parts
+        )
         return len(self.problems) * each
 
     @property
