@@ -36,10 +36,10 @@ tokens = sql.Table(
     sql.Column("label", sql.String(200), nullable=False),
     sql.Column("role", sql.String(16), nullable=False),
     sql.Column("program", sql.String(100)),  # none: all of them
-    sql.Column("created", sql.Float, nullable=False),
-    sql.Column("expires", sql.Float, nullable=False),
-    sql.Column("revoked", sql.Float),
-    sql.Column("last_used", sql.Float),
+    sql.Column("created", sql.Double, nullable=False),
+    sql.Column("expires", sql.Double, nullable=False),
+    sql.Column("revoked", sql.Double),
+    sql.Column("last_used", sql.Double),
 )
 sessions = sql.Table(
     "aftereffect_sessions",
@@ -47,7 +47,7 @@ sessions = sql.Table(
     sql.Column("hash", sql.String(64), primary_key=True),
     sql.Column("token", sql.String(16), nullable=False),
     sql.Column("csrf", sql.String(64), nullable=False),
-    sql.Column("expires", sql.Float, nullable=False),
+    sql.Column("expires", sql.Double, nullable=False),
 )
 
 

@@ -16,15 +16,15 @@ def upgrade() -> None:
         sa.Column("label", sa.String(200), nullable=False),
         sa.Column("role", sa.String(16), nullable=False),
         sa.Column("program", sa.String(100)),
-        sa.Column("created", sa.Float, nullable=False),
-        sa.Column("expires", sa.Float, nullable=False),
-        sa.Column("revoked", sa.Float),
-        sa.Column("last_used", sa.Float),
+        sa.Column("created", sa.Double, nullable=False),
+        sa.Column("expires", sa.Double, nullable=False),
+        sa.Column("revoked", sa.Double),
+        sa.Column("last_used", sa.Double),
     )
     op.create_table(
         "aftereffect_sessions",
         sa.Column("hash", sa.String(64), primary_key=True),
         sa.Column("token", sa.String(16), nullable=False),
         sa.Column("csrf", sa.String(64), nullable=False),
-        sa.Column("expires", sa.Float, nullable=False),
+        sa.Column("expires", sa.Double, nullable=False),
     )
