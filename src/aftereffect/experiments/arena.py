@@ -21,7 +21,7 @@ from aftereffect.experiments.plan import refusal
 from aftereffect.experiments.run import run_spec
 from aftereffect.experiments.spec import Spec, parse_spec
 from aftereffect.experiments.store import Say
-from aftereffect.model.catalog import family_from
+from aftereffect.model.family_notation import family_from
 from aftereffect.policies.base import Policy, policy_from, registry
 from aftereffect.simulation.simulate import draw_instance, run_once
 

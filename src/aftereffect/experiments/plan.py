@@ -20,7 +20,8 @@ from aftereffect._random import generator
 from aftereffect._sources import modules_of, own_hash
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.spec import Spec, expand_policies, expand_problems
-from aftereffect.model.catalog import entry_of, family_from
+from aftereffect.model.catalog import entry_of
+from aftereffect.model.family_notation import family_from
 from aftereffect.model.problem import Problem
 from aftereffect.notation import parse
 from aftereffect.plugins import import_modules

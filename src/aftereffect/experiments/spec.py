@@ -31,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aftereffect._files import read_regular
 from aftereffect.errors import AftereffectError, shown
-from aftereffect.model.catalog import family_from
+from aftereffect.model.family_notation import family_from
 from aftereffect.notation import parse
 from aftereffect.plugins import import_modules
 from aftereffect.policies.base import Policy, policy_from, written

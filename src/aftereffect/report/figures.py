@@ -13,7 +13,7 @@ import numpy as np
 from aftereffect._files import output_folder, write_output
 from aftereffect.experiments.judges import HORIZONS, PREDICTED_SLOPE
 from aftereffect.experiments.run import Results
-from aftereffect.model.catalog import family_from
+from aftereffect.model.family_notation import family_from
 from aftereffect.policies.base import Setting, policy_from
 from aftereffect.policies.phased import HistoryUCB
 from aftereffect.report.plan_figure import draw_phases

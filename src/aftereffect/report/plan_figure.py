@@ -12,7 +12,7 @@ from aftereffect._files import write_file
 from aftereffect.experiments.first_phases import SHOWN
 from aftereffect.model.curves import Floats
 from aftereffect.report.plot import finish_axes, label_ends
-from aftereffect.theory.planning import PlanOfRounds
+from aftereffect.simulation.planning import PlanOfRounds
 from aftereffect.theory.tuning import Phases
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from aftereffect._compile import kernel
 from aftereffect._random import WORLD, stream
 from aftereffect.errors import AftereffectError, require_whole
 from aftereffect.model.curves import Floats
-from aftereffect.model.problem import OwnWorld, Problem
+from aftereffect.model.own_world import OwnWorld
+from aftereffect.model.problem import Problem
 from aftereffect.model.world import VALUE, Ints, World, step
 
 ON_SIMPLEX = 1e-6  # how far from one the shares may sum
