@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import aftereffect as ae
 from aftereffect.errors import AftereffectWarning
-from aftereffect.policies.base import Grid
+from aftereffect.policies.setting import Grid
 from aftereffect.simulation.planning import PlanOfRounds, least_sweep, plan, sweep_length
 from aftereffect.theory import bounds
 

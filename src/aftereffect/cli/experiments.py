@@ -25,7 +25,7 @@ from aftereffect.experiments.plan import Plan
 from aftereffect.experiments.run import Results, run_spec
 from aftereffect.experiments.spec import load_spec
 from aftereffect.experiments.store import require_ours, written_command
-from aftereffect.report.plot import BANDS
+from aftereffect.report.drawing import BANDS
 from aftereffect.simulation.result import in_words
 
 

@@ -25,7 +25,8 @@ from aftereffect.model.family_notation import family_from
 from aftereffect.model.problem import Problem
 from aftereffect.notation import parse
 from aftereffect.plugins import import_modules
-from aftereffect.policies.base import Policy, Setting, policy_from
+from aftereffect.policies.base import Policy, policy_from
+from aftereffect.policies.setting import Setting
 from aftereffect.simulation.simulate import Instance, Run, draw_instance, grid_loss, run_once, setting_for
 
 ROUNDS_PER_SHARD = 20_000_000  # a second or two of work: small enough to lose, large enough to write

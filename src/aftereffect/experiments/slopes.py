@@ -21,7 +21,8 @@ from aftereffect.model.problem import Problem
 from aftereffect.model.responses import Table
 from aftereffect.oracle.best_fixed import best_fixed
 from aftereffect.oracle.search import best_plain
-from aftereffect.policies.base import PlainPolicy, Policy, Setting
+from aftereffect.policies.base import PlainPolicy, Policy
+from aftereffect.policies.setting import Setting
 from aftereffect.simulation.simulate import simulate
 from aftereffect.theory.hard import HardInstance, draw_hard, hard_intervals, hard_regret, twin_regret
 

@@ -25,9 +25,7 @@ from aftereffect.errors import AftereffectError, MissingParameter
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import (
-    Grid,
     Policy,
-    Setting,
     check_between,
     check_choice,
     check_memory,
@@ -72,6 +70,7 @@ from aftereffect.policies.curves.values import price, take_turn
 from aftereffect.policies.grid import deploy_levels, make_grid
 from aftereffect.policies.rules import Saved, register_rule
 from aftereffect.policies.sense import require_sense
+from aftereffect.policies.setting import Grid, Setting
 from aftereffect.policies.state_files import carry_over
 
 LEVELS = 200  # half a percent; twice as many gain a little at kinks, lose it elsewhere and cost twice the time

@@ -11,7 +11,8 @@ from aftereffect._sources import own_hash
 from aftereffect.model.curves import Floats
 from aftereffect.model.units import share_out
 from aftereffect.policies.base import policy_from
-from aftereffect.policies.storage import agent_text, read_agent
+from aftereffect.policies.saving import agent_text
+from aftereffect.policies.storage import read_agent
 from aftereffect.programs.environment import Environment
 from aftereffect.programs.errors import Archived, Damaged
 from aftereffect.programs.events import FIRST, Content, Event, canonical

@@ -14,10 +14,11 @@ from aftereffect._files import output_folder, write_output
 from aftereffect.experiments.judges import HORIZONS, PREDICTED_SLOPE
 from aftereffect.experiments.run import Results
 from aftereffect.model.family_notation import family_from
-from aftereffect.policies.base import Setting, policy_from
+from aftereffect.policies.base import policy_from
 from aftereffect.policies.phased import HistoryUCB
+from aftereffect.policies.setting import Setting
+from aftereffect.report.drawing import BANDS, Line, draw_curves, finish_axes, label_ends
 from aftereffect.report.plan_figure import draw_phases
-from aftereffect.report.plot import BANDS, Line, draw_curves, finish_axes, label_ends
 from aftereffect.report.style import Look, looks, plain
 from aftereffect.simulation.result import in_words, mean_interval
 

@@ -11,9 +11,9 @@ import numpy as np
 from aftereffect.errors import AftereffectError, MissingParameter, require, require_whole
 from aftereffect.model.impacts import memory_of
 from aftereffect.oracle.levels import best_levels
-from aftereffect.policies.base import Grid, Setting
 from aftereffect.policies.grid import fresh_cells
 from aftereffect.policies.phased import HistoryUCB
+from aftereffect.policies.setting import Grid, Setting
 from aftereffect.policies.state_files import parts_of, states_in
 from aftereffect.theory import bounds
 from aftereffect.theory.tuning import Phases

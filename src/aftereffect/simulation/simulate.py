@@ -21,7 +21,8 @@ from aftereffect.model.problem import Problem
 from aftereffect.model.world import Ints
 from aftereffect.oracle.benchmark import fixed_utilities, moving_utilities
 from aftereffect.oracle.best_fixed import BestFixed, best_fixed
-from aftereffect.policies.base import Policy, Setting
+from aftereffect.policies.base import Policy
+from aftereffect.policies.setting import Setting
 from aftereffect.simulation.delayed import delayed_state
 from aftereffect.simulation.kernel import SUMS, TRACED, buffers, checkpoint_rows, run, sums
 from aftereffect.simulation.provenance import provenance_of

@@ -16,8 +16,9 @@ from aftereffect.errors import AftereffectError
 from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
 from aftereffect.policies.agent import Agent
-from aftereffect.policies.base import Setting, registry
+from aftereffect.policies.base import registry
 from aftereffect.policies.rules import bind
+from aftereffect.policies.setting import Setting
 from aftereffect.policies.state_files import arrays_of
 from aftereffect.policies.storage import load_agent
 from aftereffect.simulation.simulate import run_once, setting_for, simulate
