@@ -49,12 +49,12 @@ class Request:
         return simulate(
             self.problem,
             list(self.policies.values()),
-            self.horizon,
-            self.runs,
-            self.instances,
-            self.seed,
-            self.checkpoints,
-            self.threads,
+            horizon=self.horizon,
+            runs=self.runs,
+            instances=self.instances,
+            seed=self.seed,
+            checkpoints=self.checkpoints,
+            threads=self.threads,
             progress=progress,
         )
 

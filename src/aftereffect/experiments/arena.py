@@ -256,7 +256,7 @@ def run_arena(
 ) -> polars.DataFrame:
     """Compute what a directory still lacks; the regret of every run at the horizon."""
     found = []
-    for match, rows in played(arena, out, executor, fresh, command, progress, say):
+    for match, rows in played(arena, out, executor=executor, fresh=fresh, command=command, progress=progress, say=say):
         found.append(_tidy(match, rows.filter(polars.col("round") == match.spec.horizon).collect()))
     return polars.concat(found)
 

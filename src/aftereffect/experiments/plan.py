@@ -238,15 +238,15 @@ class Plan:
             Task(
                 "tuning",
                 problem,
-                candidate,
-                candidate,
-                horizon,
-                (horizon,),
-                seed,
-                block,
-                self.code,
-                self._own(problem, candidate),
-                imports,
+                policy=candidate,
+                label=candidate,
+                horizon=horizon,
+                rounds=(horizon,),
+                seed=seed,
+                block=block,
+                code=self.code,
+                own=self._own(problem, candidate),
+                imports=imports,
             )
             for problem in self.problems
             for _, candidates in self.policies
@@ -270,15 +270,15 @@ class Plan:
             yield Task(
                 "main",
                 self.problems[p],
-                notation,
-                self.labels[q],
-                spec.horizon,
-                rounds,
-                spec.seed,
-                block,
-                self.code,
-                own,
-                imports,
+                policy=notation,
+                label=self.labels[q],
+                horizon=spec.horizon,
+                rounds=rounds,
+                seed=spec.seed,
+                block=block,
+                code=self.code,
+                own=own,
+                imports=imports,
             )
 
     @cached_property
@@ -377,7 +377,17 @@ def compute(
     parts = []
     for number, run in product(range(*task.block.instances), range(*task.block.runs)):
         instance = _instance(task.problem, task.seed, number, task.rounds)
-        done = run_once(instance.problem, policy, rounds, task.seed, number, run, False, progress, stopped)
+        done = run_once(
+            instance.problem,
+            policy,
+            rounds=rounds,
+            seed=task.seed,
+            instance=number,
+            number=run,
+            trace=False,
+            progress=progress,
+            stopped=stopped,
+        )
         regret = instance.benchmark - done.utility
         loss = grid_loss(policy, instance, task.horizon)
         parts.append(

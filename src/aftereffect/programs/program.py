@@ -266,7 +266,18 @@ class Program:
             self._ahead = True
             if kind == "ask":
                 answer = self._advice(fold)
-            done.append(Event(fold.count + len(done) + 1, kind, request, answer, now(), answer.get("round"), by, key))
+            done.append(
+                Event(
+                    fold.count + len(done) + 1,
+                    kind,
+                    request=request,
+                    answer=answer,
+                    at=now(),
+                    round=answer.get("round"),
+                    by=by,
+                    key=key,
+                )
+            )
 
         made_with = environment(fold.agent.policy)
         if fold.made_with != made_with and not fold.archived:

@@ -84,7 +84,7 @@ class Store:
             records=records,
         )
         answer = started(request)
-        event = Event(1, "create", request, answer, now(), answer["rounds"], by, key)
+        event = Event(1, "create", request=request, answer=answer, at=now(), round=answer["rounds"], by=by, key=key)
         return self.add(name, [event])
 
     def add(self, name: str, record: list[Event]) -> Program:
