@@ -201,12 +201,22 @@ def reproduce(
 
 @app.command()
 def report(
-    directory: Annotated[str, typer.Argument(metavar="DIR", help="Where experiments' results are.")], band: Band = "sd"
+    directory: Annotated[str, typer.Argument(metavar="DIR", help="Where experiments' results are.")],
+    band: Band = "sd",
+    log: Annotated[bool, typer.Option("--log", help="Logarithmic axes in figures (the page has a switch).")] = False,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PARAMETER",
+            help="Also a figure of regret at T against a parameter, such as problem_memory, policy_discount or horizon; "
+            "may be repeated.",
+        ),
+    ] = None,
 ) -> None:
-    """Join what is in a directory: figures, verdicts and one HTML page."""
+    """Join what is in a directory: figures, verdicts, one HTML page and one table of all rows."""
     from aftereffect.cli.experiments import report_directory
 
-    report_directory(directory, band)
+    report_directory(directory, band, log, against or [])
 
 
 @app.command()
