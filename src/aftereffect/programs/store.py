@@ -107,6 +107,10 @@ class Store:
 
     def program(self, name: str) -> Program:
         """The program of that name; one object in a process, which keeps what it has folded."""
+        with self._lock:
+            held = self._held.get(name)
+        if held is not None:  # programs are never removed
+            return held
         with self.database.reading() as connection:
             ledger.find(connection, check_name(name))
         with self._lock:
