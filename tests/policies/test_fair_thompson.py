@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +30,8 @@ def test_it_keeps_the_tolerance_and_earns_the_fair_optimum(name):
     parity = ae.simulate(problem, ae.FairThompson(), 20_000, runs=2, seed=5, checkpoints=[2_000, 20_000]).parity
     assert parity is not None
     early, late = parity.mean_violation.mean(axis=0)
+    assert early < 0.08  # the even split's is .087 on lending
     assert late < 0.01
-    assert late < 0.5 * early
     assert np.all(parity.fair_regret[:, -1] / 20_000 < 0.015)
 
 
@@ -59,11 +60,13 @@ def test_every_target_is_surely_fair_or_home_or_the_best_by_the_estimates():
             if sure:
                 assert value[rows, curves.target].sum() == pytest.approx(max(value[rows, x].sum() for x in sure))
                 ways.add("sure")
-            elif stage != MOVING and low[rows, curves.home].max() - high[rows, curves.home].min() <= 0.3:
+            elif stage != MOVING and np.ptp(state.measures[rows, curves.home]) <= 0.3:
                 assert curves.levels.tolist() == curves.target.tolist() == curves.home.tolist()
                 ways.add("home")
             else:
-                assert value[rows, curves.target].sum() == pytest.approx(max(value[rows, x].sum() for x in fair))
+                able = [x for x in grid if low[rows, x].max() - high[rows, x].min() <= 0.3 + 1e-12]
+                best = max(value[rows, x].sum() for x in fair or able)
+                assert value[rows, curves.target].sum() == pytest.approx(best)
                 ways.add("estimates")
             assert np.rint(p * 12).astype(int).tolist() == curves.levels.tolist()
             if stage == MOVING:
@@ -179,3 +182,20 @@ def test_with_an_unknown_memory_measures_are_booked_on_every_track():
         assert np.flatnonzero(booked[m, COUNT, 0]).tolist() == sorted(set(nodes))
     with pytest.raises(ae.AftereffectError, match="give memory or memory_bound, not both"):
         ae.FairThompson(tolerance=0.1, memory=0.5, memory_bound=0.9)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_it_goes_as_far_as_it_has_looked(seed):
+    """Rewards say that the first arm is far better, and measures are the shares: .6 and .4 is as far as fairness goes.
+
+    In small steps it gets there. Where steps are large nothing but home is surely fair, however flat measures seem there.
+    """
+    policy, noise = ae.FairThompson(tolerance=0.2, memory=0.0), np.random.default_rng(seed)
+    fine, coarse = policy.start(2, seed=seed), dataclasses.replace(policy, levels=20).start(2, seed=seed)
+    for agent, reached in ((fine, 0.55), (coarse, 0.5)):
+        for _ in range(60):
+            p = agent.ask()
+            assert p[0] <= 0.6 + 1e-9
+            measures = (p + noise.normal(0, 0.02, 2)).clip(0, 1)
+            agent.tell([0.9, 0.1], trials=np.rint(200 * p).astype(int), measures=measures)
+        assert p[0] >= reached

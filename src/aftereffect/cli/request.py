@@ -11,8 +11,7 @@ from typing import TypeVar
 import aftereffect.policies  # noqa: F401 (makes every policy known)
 from aftereffect.cli.files import check_target
 from aftereffect.errors import AftereffectError
-from aftereffect.model.catalog import Family
-from aftereffect.model.family_notation import family_from
+from aftereffect.model.catalog import Family, family_from
 from aftereffect.model.problem import Problem
 from aftereffect.policies.base import Policy, policy_from
 from aftereffect.simulation.result import Comparison
@@ -49,12 +48,12 @@ class Request:
         return simulate(
             self.problem,
             list(self.policies.values()),
-            horizon=self.horizon,
-            runs=self.runs,
-            instances=self.instances,
-            seed=self.seed,
-            checkpoints=self.checkpoints,
-            threads=self.threads,
+            self.horizon,
+            self.runs,
+            self.instances,
+            self.seed,
+            self.checkpoints,
+            self.threads,
             progress=progress,
         )
 

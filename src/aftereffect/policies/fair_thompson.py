@@ -1,10 +1,12 @@
 """Learning curves that keeps fairness measures in parity as it learns them; it needs no multipliers.
 
 Responses are learned as in `curve-thompson`; the measures pi_k are learned by the same smooth fields. An allocation is surely
-fair if all measures, two deviations of their estimates up and down, fit into a band of the tolerance's width. Home, and every
-target of a trial, is the best allocation among the surely fair ones, by the oracle of `fair_optimum`; what a trial is worth is
-judged as there. Where none is surely fair, home stays, unless it is surely not fair: then the estimates themselves decide.
-There is no guarantee: it is judged by measurement.
+fair if all measures, two deviations of their estimates up and down, fit into a band of the tolerance's width. Estimates are
+over all fields that the evidence leaves in, so they are in doubt where nobody has looked, and it goes in small steps from what
+it has seen. Home, and every target of a trial, is the best allocation among the surely fair ones, by the oracle of
+`fair_optimum`; what a trial is worth is judged as there. Where none is surely fair, home stays if it seems fair; if not, the
+estimates themselves decide, or what may be fair where they see nothing that is. There is no guarantee: it is judged by
+measurement.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import check_tolerance
 from aftereffect.oracle.bands import best_in_band
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.base import Policy, register
+from aftereffect.policies.base import Grid, Policy, Setting, register
 from aftereffect.policies.curve_thompson import (
     CurveThompson,
     check_curves,
@@ -48,7 +50,7 @@ from aftereffect.policies.curves.fit import (
     renew_noise,
     renew_scale,
 )
-from aftereffect.policies.curves.look import look, review
+from aftereffect.policies.curves.look import NEGLIGIBLE, look, review
 from aftereffect.policies.curves.state import CurvesState, copy_levels, patience
 from aftereffect.policies.curves.tracks import weigh_models
 from aftereffect.policies.grid import deploy_levels
@@ -56,7 +58,6 @@ from aftereffect.policies.rules import register_rule
 from aftereffect.policies.rules import skip as skip_curves
 from aftereffect.policies.rules import tell as tell_curves
 from aftereffect.policies.sense import require_sense
-from aftereffect.policies.setting import Grid, Setting
 from aftereffect.policies.state_files import arrays_of, carry_over
 
 CELLS, USUAL_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
@@ -105,28 +106,19 @@ def choose(state: FairThompsonState, lowest: Floats, highest: Floats, tolerance:
 
 
 @kernel
-def surely_unfair(state: FairThompsonState) -> bool:
-    """Are home's measures further apart than the tolerance, as far as one can be sure?"""
+def seems_fair(state: FairThompsonState) -> bool:
+    """Are home's measures within the tolerance by the estimates?"""
     above, below, home = -math.inf, math.inf, state.curves.home
     for k in range(home.shape[0]):
-        above = max(above, state.lowest[k, home[k]])
-        below = min(below, state.highest[k, home[k]])
-    return bool(above - below > state.tolerance[0])
+        above = max(above, state.measures[k, home[k]])
+        below = min(below, state.measures[k, home[k]])
+    return bool(above - below <= state.tolerance[0])
 
 
 @kernel
-def choose_fair(state: FairThompsonState, levels: Ints) -> None:
-    """The best levels that are surely fair; else home, unless that is surely not; else the best by the estimates."""
-    tolerance, measures = state.tolerance, state.measures
-    tolerance[1] = tolerance[0]
-    if choose(state, state.lowest, state.highest, tolerance[0], levels) > -math.inf:
-        return
-    if not surely_unfair(state):
-        copy_levels(state.curves.home, levels)
-        return
-    if choose(state, measures, measures, tolerance[0], levels) > -math.inf:
-        return
-    low, high = tolerance[0], 1.0
+def choose_narrowest(state: FairThompsonState, levels: Ints) -> float:
+    """By the estimates the best levels within the smallest tolerance that some meet, which no levels with the wanted one do."""
+    low, high, measures = state.tolerance[0], 1.0, state.measures
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         if choose(state, measures, measures, middle, levels) == -math.inf:
@@ -134,15 +126,29 @@ def choose_fair(state: FairThompsonState, levels: Ints) -> None:
         else:
             high = middle
     choose(state, measures, measures, high, levels)
-    tolerance[1] = high
+    return float(high)
 
 
 @kernel
-def fit_measures(state: FairThompsonState) -> None:
-    """Every arm's measure under the field in use, into the curves' workspace."""
-    curves = state.curves
-    field, belief = state.fields[state.field[0]], state.belief[0]
-    fit_all(state.booked[curves.now[0].track], state.spread, field, belief, curves.posterior, curves.sure, curves.room)
+def choose_fair(state: FairThompsonState, levels: Ints) -> None:
+    """The best levels that are surely fair. Without such: home if that seems fair; else what seems fair; else what may be."""
+    tolerance, measures = state.tolerance, state.measures
+    tolerance[1] = tolerance[0]
+    if choose(state, state.lowest, state.highest, tolerance[0], levels) > -math.inf:
+        return
+    if seems_fair(state):
+        copy_levels(state.curves.home, levels)
+    elif choose(state, measures, measures, tolerance[0], levels) > -math.inf:
+        return
+    elif choose(state, state.highest, state.lowest, tolerance[0], levels) == -math.inf:
+        tolerance[1] = choose_narrowest(state, levels)
+
+
+@kernel
+def fit_measures(state: FairThompsonState, field: int) -> None:
+    """Every arm's measure under a field, into the curves' workspace."""
+    curves, booked = state.curves, state.booked[state.curves.now[0].track]
+    fit_all(booked, state.spread, state.fields[field], state.belief[0], curves.posterior, curves.sure, curves.room)
 
 
 @kernel
@@ -154,8 +160,33 @@ def review_measures(state: FairThompsonState, t: int) -> None:
     renew_scale(booked[0], belief)
     weigh_models(booked, state.spread, state.fields, belief, t, curves.posterior[0], curves.room, state.evidence)
     state.field[0] = draw_by_evidence(state.evidence[0], curves.rng)
-    fit_measures(state)
+    fit_measures(state, state.field[0])
     renew_noise(booked[0], curves.posterior, state.noise, state.spread, False)
+
+
+@kernel
+def mix_measures(state: FairThompsonState) -> None:
+    """Mean and second moment of every measure over all fields that the evidence leaves in, into `measures` and `lowest`."""
+    posterior, evidence, top, total = state.curves.posterior, state.evidence[0], -math.inf, 0.0
+    state.measures[:] = 0.0
+    state.lowest[:] = 0.0
+    for j in range(evidence.shape[0]):
+        top = max(top, evidence[j])
+    for j in range(evidence.shape[0]):
+        weight = math.exp(evidence[j] - top)
+        if weight <= NEGLIGIBLE:
+            continue
+        total += weight
+        fit_measures(state, j)
+        for k in range(state.measures.shape[0]):
+            for i in range(state.measures.shape[1]):
+                mean = posterior[k, MEAN, i]
+                state.measures[k, i] += weight * mean
+                state.lowest[k, i] += weight * (posterior[k, VARIANCE, i] + mean * mean)
+    for k in range(state.measures.shape[0]):
+        for i in range(state.measures.shape[1]):
+            state.measures[k, i] /= total
+            state.lowest[k, i] /= total
 
 
 @kernel
@@ -163,11 +194,11 @@ def judge_measures(state: FairThompsonState, t: int) -> None:
     """What every level's measure is, and what it may be as far as one can be sure; how sure one must be eases with time."""
     curves = state.curves
     sure = SURE * curves.tuning[0].caution * (1.0 - patience(curves, experience(curves, t)))
-    fit_measures(state)
+    mix_measures(state)
     for k in range(state.measures.shape[0]):
         for i in range(state.measures.shape[1]):
-            mean = curves.posterior[k, MEAN, i]
-            off = sure * math.sqrt(curves.posterior[k, VARIANCE, i])
+            mean = state.measures[k, i]
+            off = sure * math.sqrt(max(0.0, state.lowest[k, i] - mean * mean))
             state.measures[k, i] = as_response(mean)
             state.lowest[k, i] = mean - off
             state.highest[k, i] = mean + off

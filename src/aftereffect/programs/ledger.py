@@ -15,23 +15,6 @@ from aftereffect.programs.schema import events, programs
 
 BATCH = 1000  # rows read at once: a long record does not fill the memory
 
-# Written once, not at every call: putting a statement together costs more than running it.
-FIND = sa.select(programs).where(programs.c.name == sa.bindparam("name"))
-FIND_TO_WRITE = FIND.with_for_update()
-ROWS = (
-    sa.select(events)
-    .where(events.c.program == sa.bindparam("program"), events.c.sequence > sa.bindparam("after"))
-    .order_by(events.c.sequence)
-    .limit(BATCH)
-)
-KEYED = sa.select(events.c.body).where(events.c.program == sa.bindparam("program"), events.c.key == sa.bindparam("key"))
-ADD = sa.insert(events)
-MOVE = (
-    sa.update(programs)
-    .where(programs.c.id == sa.bindparam("program"))
-    .values(count=sa.bindparam("new_count"), head=sa.bindparam("new_head"))
-)
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -45,7 +28,8 @@ class Entry:
 
 def find(connection: Connection, name: str, lock: bool = False) -> Entry:
     """A program's row; locked for writing until the transaction ends."""
-    row = connection.execute(FIND_TO_WRITE if lock else FIND, {"name": name}).one_or_none()
+    query = sa.select(programs).where(programs.c.name == name)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
         raise NotFound("program", name, connection.scalars(sa.select(programs.c.name).limit(20)))
     return Entry(*row)
@@ -59,7 +43,8 @@ def entries(connection: Connection) -> list[Entry]:
 def rows(connection: Connection, program: int, after: int, until: int) -> Iterator[sa.Row[Any]]:
     """The rows of events after one and up to another, in order."""
     while after < until:
-        found = connection.execute(ROWS, {"program": program, "after": after}).all()
+        query = sa.select(events).where(events.c.program == program, events.c.sequence > after)
+        found = connection.execute(query.order_by(events.c.sequence).limit(BATCH)).all()
         if not found:
             return
         yield from (row for row in found if row.sequence <= until)
@@ -68,7 +53,8 @@ def rows(connection: Connection, program: int, after: int, until: int) -> Iterat
 
 def keyed(connection: Connection, program: int, key: str) -> Event | None:
     """The event that was written with a key."""
-    body = connection.execute(KEYED, {"program": program, "key": key}).scalar_one_or_none()
+    query = sa.select(events.c.body).where(events.c.program == program, events.c.key == key)
+    body = connection.scalars(query).one_or_none()
     return None if body is None else Event.read(body)
 
 
@@ -91,6 +77,7 @@ def append(connection: Connection, program: int, before: str, new: list[Event]) 
                 "hash": head,
             }
         )
-    connection.execute(ADD, values)
-    connection.execute(MOVE, {"program": program, "new_count": new[-1].sequence, "new_head": head})
+    connection.execute(sa.insert(events), values)
+    moved = sa.update(programs).where(programs.c.id == program).values(count=new[-1].sequence, head=head)
+    connection.execute(moved)
     return head
