@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -16,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import tomli_w
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -179,25 +179,19 @@ def as_toml(spec: Mapping[str, Any]) -> str:
     <BLANKLINE>
     [[problems]]
     family = "tent"
-    memory = [0.0, 0.5]
+    memory = [
+        0.0,
+        0.5,
+    ]
     """
-    plain = {k: v for k, v in spec.items() if k not in ("problems", "policies")}
-    blocks = [_toml_lines(plain)]
-    for name in ("problems", "policies"):
-        blocks += [f"[[{name}]]\n{_toml_lines(entry)}" for entry in spec.get(name, ())]
-    return "\n\n".join(blocks)
+    return tomli_w.dumps(_written(spec)).strip()
 
 
-def _toml_lines(table: Mapping[str, Any]) -> str:
-    return "\n".join(f"{key} = {_toml(value)}" for key, value in table.items() if value not in (None, {}, ""))
-
-
-def _toml(value: Any) -> str:
+def _written(value: Any) -> Any:
+    """What a TOML file says of a value: nothing of what is left open."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{k} = {_toml(v)}" for k, v in value.items() if v is not None) + " }"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml(v) for v in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
+        return {k: _written(v) for k, v in value.items() if v not in (None, {}, "")}
+    return [_written(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
 def _breakable(name: str) -> Markup:

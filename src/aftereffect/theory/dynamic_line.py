@@ -5,7 +5,7 @@ The reward is p A(y) + (1 - p) B(y), y the next state; h is linear between the n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from aftereffect.model.curves import Curve, Floats
 from aftereffect.model.problem import Problem
 from aftereffect.theory.dynamic_cycles import NEVER, Values
 
+_DEAREST = 1e3  # price of a share; every price gives a bound
 _STRAY = 1e-6  # a curve this far from its chords gets more nodes
 _TIGHT = 1e-6  # value iteration stops when the increments of all states agree to this
 
@@ -200,33 +201,6 @@ class _Arm:
         self.bound = _solve_line(line, self.h, tight)
 
 
-def _least(function: Callable[[float], float]) -> float:
-    """Where a convex function is least: an interval around it, then golden section."""
-    left, middle, right = -0.5, 0.5, 1.5
-    at_left, at_middle, at_right = function(left), function(middle), function(right)
-    while at_left < at_middle - 1e-6 and left > -1e4:
-        right, middle, left = middle, left, left - 2.0 * (middle - left)
-        at_right, at_middle, at_left = at_middle, at_left, function(left)
-    while at_right < at_middle - 1e-6 and right < 1e4:
-        left, middle, right = middle, right, right + 2.0 * (right - middle)
-        at_left, at_middle, at_right = at_middle, at_right, function(right)
-    golden = (np.sqrt(5.0) - 1.0) / 2.0
-    inner, outer = right - golden * (right - left), left + golden * (right - left)
-    at_inner, at_outer = function(inner), function(outer)
-    best = min((at_left, left), (at_middle, middle), (at_right, right), (at_inner, inner), (at_outer, outer))
-    while right - left > 2e-4:
-        if at_inner <= at_outer:
-            right, outer, at_outer = outer, inner, at_inner
-            inner = right - golden * (right - left)
-            at_inner = function(inner)
-        else:
-            left, inner, at_inner = inner, outer, at_outer
-            outer = left + golden * (right - left)
-            at_outer = function(outer)
-        best = min(best, (at_inner, inner), (at_outer, outer))
-    return float(best[1])
-
-
 def priced_arms(
     curves: Sequence[Curve], memories: Floats, low: Floats, high: Floats, steps: int
 ) -> tuple[float, float]:
@@ -242,5 +216,7 @@ def priced_arms(
             arm.solve(price, tight)
         return price + sum(arm.bound for arm in arms)
 
-    price = _least(at)
+    from scipy.optimize import minimize_scalar
+
+    price = float(minimize_scalar(at, bounds=(-_DEAREST, _DEAREST), method="bounded", options={"xatol": 1e-4}).x)
     return at(price, _TIGHT), price
