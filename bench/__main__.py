@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import agents, loops, native, oracle, processes, programs, records, report, survey
+from bench import agents, loops, native, oracle, processes, programs, records, report, service, survey
 from bench.machine import load
 from bench.rows import Row, guarded
 
@@ -34,6 +34,12 @@ def plan(peers: Path) -> list[tuple[str, str, Measure]]:
         ("peak memory", "", processes.memory),
         ("records: a million rows", "at most 5 s", records.a_million_rows),
         ("program on SQLite: rounds/s over bare commits/s", "at least 0.1", programs.writes),
+        (
+            "service: rounds/s, with three durable writes each",
+            "at least 150, and 0.1 of bare commits/s",
+            service.writes,
+        ),
+        ("service: reads/s", "at least 1,000", service.reads),
         ("opening and auditing a program of 10,000 rounds", "at most 1 s and 60 s", programs.long_record),
     ]
 

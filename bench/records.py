@@ -23,7 +23,7 @@ from rich.table import Table
 
 import aftereffect as ae
 from aftereffect.experiments.weekly import weekly_cells
-from aftereffect.model.catalog import family_from
+from aftereffect.model.family_notation import family_from
 from bench.rows import Row
 
 ROUNDS = 104

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
-from aftereffect.model.catalog import family_from
+from aftereffect.model.family_notation import family_from
 from aftereffect.model.impacts import memory_of
 from aftereffect.oracle.best_fixed import best_fixed
 from aftereffect.policies.base import policy_from

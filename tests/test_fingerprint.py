@@ -15,8 +15,9 @@ from numba.core.dispatcher import Dispatcher
 
 import aftereffect as ae
 from aftereffect._fingerprint import Unknown, fingerprint
-from aftereffect.policies.base import Setting, registry
+from aftereffect.policies.base import registry
 from aftereffect.policies.rules import _compiled
+from aftereffect.policies.setting import Setting
 
 SOURCE = """
 from aftereffect._compile import helper, kernel

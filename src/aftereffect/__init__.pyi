@@ -45,7 +45,6 @@ from aftereffect.policies.action_ucb import OneArmUCB as OneArmUCB
 from aftereffect.policies.agent import Agent as Agent
 from aftereffect.policies.base import PlainPolicy as PlainPolicy
 from aftereffect.policies.base import Policy as Policy
-from aftereffect.policies.base import Setting as Setting
 from aftereffect.policies.base import policy as policy
 from aftereffect.policies.base import register as register
 from aftereffect.policies.cucb import CUCB as CUCB
@@ -61,6 +60,7 @@ from aftereffect.policies.phased import HistoryUCB as HistoryUCB
 from aftereffect.policies.phased import Phased as Phased
 from aftereffect.policies.quadratic import QuadraticFit as QuadraticFit
 from aftereffect.policies.recommend import recommended as recommended
+from aftereffect.policies.setting import Setting as Setting
 from aftereffect.policies.simple import Fixed as Fixed
 from aftereffect.policies.simple import RoundRobin as RoundRobin
 from aftereffect.policies.storage import load_agent as load_agent
@@ -78,9 +78,9 @@ from aftereffect.records.reading import read_records as read_records
 from aftereffect.records.table import Records as Records
 from aftereffect.report.plot import plot as plot
 from aftereffect.service.client import Client as Client
+from aftereffect.simulation.loading import load_result as load_result
 from aftereffect.simulation.result import Comparison as Comparison
 from aftereffect.simulation.result import Result as Result
-from aftereffect.simulation.saving import load_result as load_result
 from aftereffect.simulation.simulate import simulate as simulate
 from aftereffect.simulation.steps import Worlds as Worlds
 from aftereffect.theory.dynamic import dynamic_optimum as dynamic_optimum

@@ -36,7 +36,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 ROOT = Path(__file__).parent
-WITHOUT_NUMBERS = ("cli", "report", "service", "testing.py")  # rooms that only show or pass on what others computed
+WITHOUT_NUMBERS = ("cli", "report", "service", "testing")  # rooms that only show or pass on what others computed
 
 
 @cache

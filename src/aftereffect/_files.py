@@ -48,6 +48,20 @@ def write_output(path: Path, content: bytes) -> Path:
     return path
 
 
+def sink_output(path: Path, sink: Callable[[Path], object]) -> Path:
+    """The same for what is too large to be held in memory: `sink` writes it to the path that it is given."""
+    part = path.with_name(f"{PART}{_tag(path)}-{secrets.token_hex(8)}")
+    with _users_to_mend(path):
+        refuse_symlink(path)
+        try:
+            sink(part)
+            os.replace(part, path)
+        finally:
+            with suppress(OSError):
+                part.unlink()
+    return path
+
+
 def output_folder(path: Path) -> Path:
     """A folder under a name of our own for such files."""
     with _users_to_mend(path):

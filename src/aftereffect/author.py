@@ -15,10 +15,8 @@ from aftereffect._compile import own_helper as compiled
 from aftereffect._random import Words, beta, gamma, generator, normal, uniform
 from aftereffect.errors import CorruptFile
 from aftereffect.policies.base import (
-    Grid,
     PlainPolicy,
     Policy,
-    Setting,
     check_between,
     check_bool,
     check_choice,
@@ -33,6 +31,7 @@ from aftereffect.policies.base import (
 from aftereffect.policies.base_arms import deploy_arm, deploy_best, project
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.sense import require_sense
+from aftereffect.policies.setting import Grid, Setting
 
 
 @compiled

@@ -19,8 +19,9 @@ from gymnasium.spaces import Box, Discrete
 
 import aftereffect.policies  # noqa: F401 (makes every policy known)
 from aftereffect.errors import AftereffectError, require_whole
-from aftereffect.model.catalog import Family, family_from
+from aftereffect.model.catalog import Family
 from aftereffect.model.curves import Floats
+from aftereffect.model.family_notation import family_from
 from aftereffect.model.problem import Problem
 from aftereffect.policies.base import Policy
 from aftereffect.policies.base_arms import project

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aftereffect.experiments.first_phases import first_phases
-from aftereffect.theory.planning import plan
+from aftereffect.simulation.planning import plan
 from tests.cli.conftest import Run
 
 GOOD = ("plan", "--arms", "4", "--horizon", "1e5", "--memory", "0.4")

@@ -11,8 +11,10 @@ import numpy as np
 import polars
 
 from aftereffect.experiments.judges import Experiments
+from aftereffect.experiments.parameters import Values, Which, the_one
 from aftereffect.experiments.run import Results
 from aftereffect.model.curves import Floats
+from aftereffect.notation import parse
 
 
 @dataclass
@@ -52,8 +54,31 @@ class Fake:
         last = self.regrets[problem, policy]
         return np.asarray(last[:, None] * (self.rounds / self.horizon) ** self.power)
 
+    @property
+    def problem_values(self) -> dict[str, Values]:
+        return {problem: _values(problem) for problem in self.problems}
+
+    @property
+    def policy_values(self) -> dict[str, Values]:
+        return {policy: _values(policy.removesuffix(" (tuned)")) for policy in self.policies}
+
+    def problem(self, wanted: Which) -> str:
+        return the_one(wanted, self.problem_values)
+
+    def policy(self, wanted: Which) -> str:
+        return the_one(wanted, self.policy_values)
+
+    def candidates(self, policy: str) -> dict[str, Values]:
+        (search,) = (s for s in self.searches if s["policy"] == policy)
+        return {candidate: _values(candidate) for candidate in cast(dict[str, float], search["candidates"])}
+
     def tuning(self) -> list[dict[str, object]]:
         return self.searches
+
+
+def _values(notation: str) -> Values:
+    named = parse(notation)
+    return {"name": named.name, **named.parameters}
 
 
 def one(name: str, fake: Fake) -> Experiments:

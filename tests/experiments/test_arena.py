@@ -32,8 +32,8 @@ from aftereffect.experiments.arena import (
 )
 from aftereffect.experiments.executors import Progress, Threads
 from aftereffect.experiments.plan import Task
-from aftereffect.model.catalog import family_from
 from aftereffect.model.curves import Floats
+from aftereffect.model.family_notation import family_from
 from aftereffect.policies import base
 from aftereffect.policies.base import policy_from, registry
 

@@ -12,7 +12,7 @@ import pytest
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.paper import EXTRA, FIGURES, SCALES, shipped_spec
 from aftereffect.experiments.plan import Plan
-from aftereffect.experiments.spec import Spec, expand_policies, expand_problems, load_spec, parse_spec
+from aftereffect.experiments.spec import Spec, load_spec, parse_spec
 from tests.experiments.specs import SMALL, TUNED, spec, write_spec
 
 BARE: dict[str, Any] = {
@@ -28,11 +28,11 @@ def _bare(**changes: Any) -> Spec:
 
 
 def _problems(**entry: Any) -> list[str]:
-    return expand_problems(_bare(problems=[entry]))
+    return list(_bare(problems=[entry]).families)
 
 
 def _policies(**entry: Any) -> list[str]:
-    return [name for name, _ in expand_policies(_bare(policies=[entry]))]
+    return [e.notation for e in _bare(policies=[entry]).entrants]
 
 
 # What specs expand to.
@@ -53,8 +53,8 @@ def test_a_list_is_a_grid_and_grids_multiply() -> None:
 
 def test_entries_come_one_after_the_other() -> None:
     wanted = spec()
-    assert expand_problems(wanted) == ["gaussian:memory=0.2", "gaussian:memory=0.6"]
-    assert [n for n, _ in expand_policies(wanted)] == ["d-ucb:discount=0.7", "d-ucb:discount=0.9", "round-robin"]
+    assert list(wanted.families) == ["gaussian:memory=0.2", "gaussian:memory=0.6"]
+    assert [e.notation for e in wanted.entrants] == ["d-ucb:discount=0.7", "d-ucb:discount=0.9", "round-robin"]
 
 
 def test_lists_that_are_values_are_no_grids() -> None:
@@ -88,7 +88,7 @@ def test_inner_policies_are_written_in_the_short_notation() -> None:
 
 def test_tuning_lists_every_candidate_beside_the_grid() -> None:
     entry = {"policy": "d-ucb", "xi": [0.5, 1.0], "tune": {"discount": [0.7, 0.9]}}
-    assert expand_policies(_bare(policies=[entry])) == [
+    assert [(e.notation, list(e.policies)) for e in _bare(policies=[entry]).entrants] == [
         ("d-ucb:xi=0.5", ["d-ucb:xi=0.5,discount=0.7", "d-ucb:xi=0.5,discount=0.9"]),
         ("d-ucb:xi=1", ["d-ucb:xi=1,discount=0.7", "d-ucb:xi=1,discount=0.9"]),
     ]
@@ -97,9 +97,8 @@ def test_tuning_lists_every_candidate_beside_the_grid() -> None:
 
 def test_several_parameters_can_be_tuned_together() -> None:
     entry = {"policy": "d-ucb", "tune": {"discount": [0.7, 0.9], "xi": [0.5, 1.0]}}
-    [(name, candidates)] = expand_policies(_bare(policies=[entry]))
-    assert name == "d-ucb"
-    assert len(candidates) == 4
+    [found] = _bare(policies=[entry]).entrants
+    assert (found.label, len(found.policies)) == ("d-ucb (tuned)", 4)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from aftereffect.experiments.weekly import (
     weekly_cells,
     weekly_policies,
 )
-from aftereffect.model.catalog import family_from
+from aftereffect.model.family_notation import family_from
 from aftereffect.policies.base import policy_from
 
 SMALL = Scale(30, 3)

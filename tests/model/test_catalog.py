@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
-from aftereffect.model.catalog import DEFAULT_MEMORY, catalog, family_from
+from aftereffect.model.catalog import DEFAULT_MEMORY, catalog
+from aftereffect.model.family_notation import family_from
 
 NAMES = ["brier", "bump", "gaussian", "lending", "lipschitz", "loan", "patrol", "tent"]
 X = np.linspace(0.0, 1.0, 101)

@@ -9,7 +9,7 @@ import pytest
 
 import aftereffect as ae
 from aftereffect._random import generator
-from aftereffect.model.problem import OwnWorld
+from aftereffect.model.own_world import OwnWorld
 from aftereffect.model.world import World, step
 from aftereffect.oracle.benchmark import held_utilities
 

@@ -102,7 +102,7 @@ def test_a_saved_agent_keeps_its_pace(tmp_path: Path) -> None:
 
 
 def test_agents_saved_before_there_were_steps_are_read(tmp_path: Path) -> None:
-    from aftereffect.policies.storage import _checksum
+    from aftereffect.policies.saving import checksum
 
     file = tmp_path / "agent.json"
     agent = ae.CUCB(levels=10).start(2, 100)
@@ -110,7 +110,7 @@ def test_agents_saved_before_there_were_steps_are_read(tmp_path: Path) -> None:
     document = json.loads(file.read_text())
     for field in ("start", "step", "caution", "deployed"):
         del document["agent"][field]
-    document["schema"], document["sha256"] = 3, _checksum(json.dumps(document["agent"]))
+    document["schema"], document["sha256"] = 3, checksum(json.dumps(document["agent"]))
     file.write_text(json.dumps(document))
     loaded = ae.load_agent(file)
     assert loaded.setting.step is None

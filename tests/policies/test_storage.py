@@ -18,7 +18,7 @@ import pytest
 
 import aftereffect as ae
 from aftereffect._random import uniform
-from aftereffect.policies import base, storage
+from aftereffect.policies import base, saving
 from tests.simulation.cases import FEEDBACKS, IDS, POLICIES
 
 NAN = float("nan")
@@ -109,7 +109,7 @@ def test_what_was_saved_is_there(saved: Path) -> None:
     assert agent.setting.horizon == 100
     assert agent.setting.limits.floors.tolist() == [0.1] * 3
     assert agent.policy == ae.Phased(ae.CUCB(levels=6), 0.4)
-    assert json.loads(saved.read_text())["schema"] == storage.SCHEMA
+    assert json.loads(saved.read_text())["schema"] == saving.SCHEMA
 
 
 def test_truncated_anywhere_it_is_refused(saved: Path) -> None:

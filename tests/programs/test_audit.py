@@ -146,7 +146,7 @@ def test_decisions_of_another_environment_are_counted_not_recomputed(
     program: Program, sqlite: Store, monkeypatch: pytest.MonkeyPatch
 ):
     newer = {**environments.environment(), "numba": "99.0"}
-    for module in ("program", "audit", "snapshots"):
+    for module in ("fold", "audit", "snapshots"):
         monkeypatch.setattr(f"aftereffect.programs.{module}.environment", lambda *_: newer)
     later = ae.open_store(str(sqlite.database.url)).program("loans")
     found = later.audit()
@@ -167,7 +167,7 @@ def test_what_an_upgrade_computes_otherwise_does_not_change_what_was_advised(
     """A version that would have advised something else follows what was really advised and deployed."""
     advised = program.advise()["allocation"]
     newer = {**environments.environment(), "results": "another"}
-    for module in ("program", "audit", "snapshots"):
+    for module in ("fold", "audit", "snapshots"):
         monkeypatch.setattr(f"aftereffect.programs.{module}.environment", lambda *_: newer)
     monkeypatch.setattr(ae.Agent, "ask", _contrary(ae.Agent.ask))
     later = ae.open_store(str(sqlite.database.url)).program("loans")

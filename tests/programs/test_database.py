@@ -64,7 +64,10 @@ def _write_much(program: Program) -> None:
         program.advise(key=f"again-{i}")
 
 
-def test_a_read_only_store_can_be_read(file: Path):
+def test_a_read_only_store_can_be_read(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
     store = open_store(f"sqlite:///file:{file}?mode=ro&uri=true")
     program = store.program("loans")
     assert program.rounds == 1
@@ -72,6 +75,7 @@ def test_a_read_only_store_can_be_read(file: Path):
     with pytest.raises(CannotWrite, match="it is read-only"):
         program.advise()
     assert program.rounds == 1
+    assert not list(here.iterdir())
 
 
 def test_a_store_of_a_newer_version(file: Path):

@@ -7,7 +7,7 @@ import pytest
 
 import aftereffect as ae
 from aftereffect.errors import AftereffectError
-from aftereffect.model.catalog import family_from
+from aftereffect.model.family_notation import family_from
 
 PROBLEMS = {
     "memory": "lending:arms=3,memory=0.6",

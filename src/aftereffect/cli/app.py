@@ -113,7 +113,17 @@ def simulate(
     from aftereffect.cli.progress import progress_bar
     from aftereffect.cli.request import read_request
 
-    request = read_request(problem, policy, horizon, runs, instances, seed, threads, checkpoints, out)
+    request = read_request(
+        problem,
+        policy,
+        horizon=horizon,
+        runs=runs,
+        instances=instances,
+        seed=seed,
+        threads=threads,
+        checkpoints=checkpoints,
+        out=out,
+    )
     with progress_bar(request.rounds) as report:
         comparison = request.run(report)
     results = document(request, comparison)
@@ -160,7 +170,7 @@ def run(
     if check:
         check_spec(spec, count)
     else:
-        run_file(spec, out, scheduler, count, shard, fresh, quiet, band)
+        run_file(spec, out, scheduler=scheduler, threads=count, piece=shard, fresh=fresh, quiet=quiet, band=band)
 
 
 @app.command()
@@ -177,17 +187,36 @@ def reproduce(
     """Regenerate the paper's figures and say, claim by claim, what holds."""
     from aftereffect.cli.experiments import reproduce_figures
 
-    reproduce_figures(figure or [], scale, out, scheduler, _threads(threads), fresh, quiet, band)
+    reproduce_figures(
+        figure or [],
+        scale,
+        out=out,
+        scheduler=scheduler,
+        threads=_threads(threads),
+        fresh=fresh,
+        quiet=quiet,
+        band=band,
+    )
 
 
 @app.command()
 def report(
-    directory: Annotated[str, typer.Argument(metavar="DIR", help="Where experiments' results are.")], band: Band = "sd"
+    directory: Annotated[str, typer.Argument(metavar="DIR", help="Where experiments' results are.")],
+    band: Band = "sd",
+    log: Annotated[bool, typer.Option("--log", help="Logarithmic axes in figures (the page has a switch).")] = False,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PARAMETER",
+            help="Also a figure of regret at T against a parameter, such as problem_memory, policy_discount or horizon; "
+            "may be repeated.",
+        ),
+    ] = None,
 ) -> None:
-    """Join what is in a directory: figures, verdicts and one HTML page."""
+    """Join what is in a directory: figures, verdicts, one HTML page and one table of all rows."""
     from aftereffect.cli.experiments import report_directory
 
-    report_directory(directory, band)
+    report_directory(directory, band, log, against or [])
 
 
 @app.command()
@@ -216,7 +245,19 @@ def arena(
     """Run every policy on a fixed set of cells and rank them against the paper's; running again goes on where it stopped."""
     from aftereffect.cli.arena import run_the_arena
 
-    run_the_arena(quick, stress, weekly, policy or [], seed, out, _threads(threads), docs, fresh, quiet, json)
+    run_the_arena(
+        quick,
+        stress,
+        weekly=weekly,
+        policies=policy or [],
+        seed=seed,
+        out=out,
+        threads=_threads(threads),
+        docs=docs,
+        fresh=fresh,
+        quiet=quiet,
+        as_json=json,
+    )
 
 
 @app.command()
@@ -238,7 +279,17 @@ def plan(
     """Say what history-ucb will do before anybody is affected: grid, phases, exploring, and the paper's bounds."""
     from aftereffect.cli.planning import show_plan
 
-    show_plan(arms, horizon, memory, half_life, estimation, zero, lipschitz, json, out)
+    show_plan(
+        arms,
+        horizon,
+        memory=memory,
+        half_life=half_life,
+        estimation=estimation,
+        zero=zero,
+        lipschitz=lipschitz,
+        as_json=json,
+        out=out,
+    )
 
 
 @app.command()
@@ -288,7 +339,17 @@ def learn(
     from aftereffect.cli.learn import learn_from
 
     learn_from(
-        records, memory, memory_bound, floor or [], cap or [], reward_range, wide, column or [], tolerance, out, json
+        records,
+        memory,
+        memory_bound=memory_bound,
+        floors=floor or [],
+        caps=cap or [],
+        reward_range=reward_range,
+        wide=wide,
+        columns=column or [],
+        tolerance=tolerance,
+        out=out,
+        as_json=json,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,10 @@ from aftereffect.experiments.paper import (
     write_verdicts,
 )
 from aftereffect.experiments.plan import Plan
-from aftereffect.experiments.run import Results, run_spec
+from aftereffect.experiments.run import Results, run_spec, write_rows
 from aftereffect.experiments.spec import load_spec
 from aftereffect.experiments.store import require_ours, written_command
-from aftereffect.report.plot import BANDS
+from aftereffect.report.drawing import BANDS
 from aftereffect.simulation.result import in_words
 
 
@@ -159,7 +159,7 @@ def reproduce_figures(
     _show(directory, results, band, read_verdicts(directory))
 
 
-def report_directory(out: str, band: str) -> None:
+def report_directory(out: str, band: str, log: bool, against: list[str]) -> None:
     """`aftereffect report`."""
     _check_band(band)
     directory = Path(out)
@@ -168,7 +168,7 @@ def report_directory(out: str, band: str) -> None:
     results = load_experiments(directory)
     for remark in (remark for r in results for remark in r.remarks):
         say(remark)
-    _show(directory, results, band, write_verdicts(directory, results))
+    _show(directory, results, band, write_verdicts(directory, results), log, against)
 
 
 def _only_a_frontier(directory: Path) -> bool:
@@ -191,10 +191,18 @@ def _check_band(band: str) -> None:
         raise UnknownName("band", band, BANDS)
 
 
-def _show(directory: Path, results: list[Results], band: str, verdicts: list[dict[str, Any]]) -> None:
-    """Draw the figures, write the page, print verdicts or means, and say where everything is."""
+def _show(
+    directory: Path,
+    results: list[Results],
+    band: str,
+    verdicts: list[dict[str, Any]],
+    log: bool = False,
+    against: Sequence[str] = (),
+) -> None:
+    """Draw the figures, write the page and the rows, print verdicts or means, and say where everything is."""
     from aftereffect.experiments.frontier import read_frontier
-    from aftereffect.report.figures import draw_all
+    from aftereffect.report.against import draw_against
+    from aftereffect.report.figures import Axis, draw_all
     from aftereffect.report.page import write_page
 
     for r in results:
@@ -203,16 +211,20 @@ def _show(directory: Path, results: list[Results], band: str, verdicts: list[dic
     whole = [r for r in results if r.complete]
     if not whole:
         raise AftereffectError(f"{str(directory)!r} holds no complete experiment yet; run the missing pieces first")
+    for parameter in against:  # first: an unknown one is said before anything is shown
+        draw_against(parameter, whole, directory / "figures", log)
     for line in (text for r in whole for text in _means(r)):
         print(line)
     print()
     for line in _verdict_lines(verdicts):
         print(line)
-    draw_all(whole, directory / "figures", band)
+    draw_all(whole, directory / "figures", Axis(band, log))
     frontier = read_frontier(directory)
     page = write_page(directory / "report.html", whole, verdicts, [frontier] if frontier else [])
+    rows = write_rows(directory, whole)
     print(f"figures: {directory / 'figures'}")
     print(f"page:    {page}")
+    print(f"rows:    {rows}")
 
 
 _MARKS: dict[str, str] = {"holds": "holds    ", "fails": "FAILS    ", "undecided": "undecided"}

@@ -13,7 +13,7 @@ from aftereffect.cli.console import show
 from aftereffect.cli.request import read_number
 from aftereffect.experiments.frontier import Document, frontier_document, read_frontier
 from aftereffect.experiments.store import require_ours
-from aftereffect.model.catalog import family_from
+from aftereffect.model.family_notation import family_from
 from aftereffect.report.frontier import chosen_rows, write_frontier
 from aftereffect.report.page import write_page
 from aftereffect.theory.fair import LEVELS

@@ -15,8 +15,8 @@ from rich.text import Text
 from aftereffect.cli.console import show
 from aftereffect.cli.request import MOST, read_number
 from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.simulation.planning import EXAMPLE_GAP, MOST_ARMS, PlanOfRounds, plan
 from aftereffect.theory import bounds
-from aftereffect.theory.planning import EXAMPLE_GAP, MOST_ARMS, PlanOfRounds, plan
 
 PICTURES = (".pdf", ".png", ".svg")
 

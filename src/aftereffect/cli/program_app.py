@@ -73,7 +73,7 @@ def create(
         "caution": programs.real("--caution", caution),
         "seed": programs.whole("--seed", seed, 0),
     }
-    programs.create(store, name, arms, records, options, key, by, json)
+    programs.create(store, name, arms=arms, records=records, options=options, key=key, by=by, as_json=json)
 
 
 @program_app.command("import")
@@ -158,7 +158,9 @@ def tell(
 
     number = programs.whole("--round", round)
     if csv is not None:
-        programs.tell_table(store, name, csv, rewards or [], number, replace, key, by, json)
+        programs.tell_table(
+            store, name, file=csv, words=rewards or [], number=number, replace=replace, key=key, by=by, as_json=json
+        )
     else:
         told = (rewards or [], programs.shares("--allocation", allocation), unknown)
         programs.tell(store, name, *told, number, replace, key, by, json)
@@ -186,7 +188,7 @@ def limits(
     from aftereffect.cli import programs
 
     floors, caps = programs.shares("--floor", floor), programs.shares("--cap", cap)
-    programs.limits(store, name, floors, caps, key, by, json)
+    programs.limits(store, name, floors=floors, caps=caps, key=key, by=by, as_json=json)
 
 
 Arm = Annotated[str, typer.Argument(metavar="ARM", help="The arm.")]
@@ -205,7 +207,7 @@ def open_arm(
     """Take in a new arm, or one that was closed, from the next round on."""
     from aftereffect.cli import programs
 
-    programs.open_arm(store, name, arm, programs.real("--share", share), key, by, json)
+    programs.open_arm(store, name, arm=arm, share=programs.real("--share", share), key=key, by=by, as_json=json)
 
 
 @program_app.command("close-arm")

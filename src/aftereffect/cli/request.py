@@ -11,7 +11,8 @@ from typing import TypeVar
 import aftereffect.policies  # noqa: F401 (makes every policy known)
 from aftereffect.cli.files import check_target
 from aftereffect.errors import AftereffectError
-from aftereffect.model.catalog import Family, family_from
+from aftereffect.model.catalog import Family
+from aftereffect.model.family_notation import family_from
 from aftereffect.model.problem import Problem
 from aftereffect.policies.base import Policy, policy_from
 from aftereffect.simulation.result import Comparison
@@ -48,12 +49,12 @@ class Request:
         return simulate(
             self.problem,
             list(self.policies.values()),
-            self.horizon,
-            self.runs,
-            self.instances,
-            self.seed,
-            self.checkpoints,
-            self.threads,
+            horizon=self.horizon,
+            runs=self.runs,
+            instances=self.instances,
+            seed=self.seed,
+            checkpoints=self.checkpoints,
+            threads=self.threads,
             progress=progress,
         )
 

@@ -21,7 +21,7 @@ from aftereffect.experiments.plan import refusal
 from aftereffect.experiments.run import run_spec
 from aftereffect.experiments.spec import Spec, parse_spec
 from aftereffect.experiments.store import Say
-from aftereffect.model.catalog import family_from
+from aftereffect.model.family_notation import family_from
 from aftereffect.policies.base import Policy, policy_from, registry
 from aftereffect.simulation.simulate import draw_instance, run_once
 
@@ -256,7 +256,7 @@ def run_arena(
 ) -> polars.DataFrame:
     """Compute what a directory still lacks; the regret of every run at the horizon."""
     found = []
-    for match, rows in played(arena, out, executor, fresh, command, progress, say):
+    for match, rows in played(arena, out, executor=executor, fresh=fresh, command=command, progress=progress, say=say):
         found.append(_tidy(match, rows.filter(polars.col("round") == match.spec.horizon).collect()))
     return polars.concat(found)
 

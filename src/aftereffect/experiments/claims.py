@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from aftereffect.experiments.judges import (
+    BASELINES,
     BY_MEMORY,
     NEGATIVE,
     Experiments,
@@ -27,6 +28,7 @@ from aftereffect.experiments.judges import (
     search_picks,
     sublinear,
 )
+from aftereffect.experiments.parameters import which
 from aftereffect.experiments.statistics import LEVEL
 
 
@@ -61,35 +63,35 @@ ROUND_ROBIN = (
     "constant share for ever, but up to this horizon less than Algorithm 3 spends on exploring with radii as wide as its proof "
     "needs."
 )
-LEMMA, PRINTED = "history-ucb:log=lemma", "history-ucb:log=printed"
+LEMMA, PRINTED = which("history-ucb", log="lemma"), which("history-ucb", log="printed")
 READINGS = (("lemma", LEMMA, "ln(L rho m)"), ("printed", PRINTED, "printed ln(L rho)"))
 
 
 def _figure_2a() -> list[Claim]:
     others = (
-        "cucb:clip=false,grid_for=action",
-        "cucb:clip=true,grid_for=cucb",
-        "cucb:clip=false,grid_for=cucb",
-        "meta-exp3:form=loss",
+        which("cucb", clip=False, grid_for="action"),
+        which("cucb", clip=True, grid_for="cucb"),
+        which("cucb", clip=False, grid_for="cucb"),
+        which("meta-exp3", form="loss"),
     )
     return [
         Claim(
             "2a",
             ("fig2a",),
             "With no memory, Algorithm 1 has lower regret than CUCB, mEXP3 and EXP3.",
-            beats_all("fig2a", "action-ucb", ("cucb", "meta-exp3", "exp3")),
+            beats_all("fig2a", which("action-ucb"), (which("cucb"), which("meta-exp3"), which("exp3"))),
         ),
         Claim(
             "2a-meta",
             ("fig2a",),
             "mEXP3 does better than EXP3 for large T.",
-            beats_all("fig2a", "meta-exp3", ("exp3",)),
+            beats_all("fig2a", which("meta-exp3"), (which("exp3"),)),
         ),
         Claim(
             "2a-options",
             ("options",),
             "Algorithm 1 keeps that lead under the other readings of CUCB and mEXP3 (our question, not the paper's).",
-            beats_all("options", "action-ucb", others),
+            beats_all("options", which("action-ucb"), others),
             "The order of Fig. 2(a) turns with details the paper leaves open: unclipped bounds let CUCB tell apart cells that "
             "clipping makes equal, and a coarser grid has fewer cells to explore.",
         ),
@@ -104,7 +106,7 @@ def _figures_2_and_3() -> list[Claim]:
             f"{place}-{reading}",
             (f"fig{place}",),
             f"{where} Algorithm 3 ({words}) has lower regret than D-UCB, SW-UCB and EXP3.",
-            beats_all(f"fig{place}", policy, ("d-ucb", "sw-ucb", "exp3")),
+            beats_all(f"fig{place}", policy, BASELINES),
             ROUND_ROBIN,
         )
         for place, where in places
@@ -151,10 +153,10 @@ def _example_1() -> list[Claim]:
     claims = []
     for memory in (0.0, 0.5):
         where = f"On Example 1 at memory {memory:g}"
-        for policy, words in (("thompson", "Thompson sampling"), ("ucb1", "UCB1"), ("exp3", "EXP3")):
+        for name, words in (("thompson", "Thompson sampling"), ("ucb1", "UCB1"), ("exp3", "EXP3")):
             sentence = f"{where} {words} loses eps/2 a round for ever."
-            claims.append(Claim(f"linear-{policy}-{memory:g}", NEGATIVE, sentence, linear_at(policy, memory)))
-        learners = READINGS if memory else (("action-ucb", "action-ucb", ""),)
+            claims.append(Claim(f"linear-{name}-{memory:g}", NEGATIVE, sentence, linear_at(which(name), memory)))
+        learners = READINGS if memory else (("action-ucb", which("action-ucb"), ""),)
         for name, policy, words in learners:
             alg = f"Algorithm 3 ({words})" if words else "Algorithm 1"
             sentence = f"{where} {alg} does not: its regret grows more slowly than T."
@@ -186,36 +188,31 @@ def _searches_and_extensions() -> list[Claim]:
                 f"general-{reading}",
                 ("general",),
                 f"{alg} carries over to other impacts: at most half again its regret under the discounted average.",
-                carries_over(reading, ""),
+                carries_over(reading, None),
             ),
             Claim(
                 f"bound-{reading}",
                 ("general",),
                 f"Knowing only that memory is at most .9, {alg} has at most half again the regret.",
-                carries_over(reading, "0.9"),
+                carries_over(reading, 0.9),
             ),
         ]
     return claims
 
 
 def _longer() -> list[Claim]:
-    problems = [("gaussian:memory=0.6", "memory .6")]
-    problems += [(f"gaussian:arms={k},memory=0.4", f"{k} arms") for k in (3, 4, 5)]
-    variants = (
-        ("log=lemma", "ln(L rho m)"),
-        ("log=lemma,zero=true", "ln(L rho m), grid with zero"),
-        ("log=printed", "printed ln(L rho)"),
-        ("log=printed,zero=true", "printed ln(L rho), grid with zero"),
-    )
+    problems = [(which("gaussian", arms=2, memory=0.6), "memory .6")]
+    problems += [(which("gaussian", arms=k, memory=0.4), f"{k} arms") for k in (3, 4, 5)]
+    variants = [(log, zero, words) for log, _, words in READINGS for zero in (False, True)]
     return [
         Claim(
-            f"long-{words.replace(' ', '-')}-{variant}",
+            f"long-{where.replace(' ', '-')}-log={log}{',zero=true' * zero}",
             ("long",),
-            f"At T = 1,000,000 and {words} Algorithm 3 ({reading}) has lower regret than D-UCB.",
-            beats_all("long", f"history-ucb:{variant}", ("d-ucb",), problem),
+            f"At T = 1,000,000 and {where} Algorithm 3 ({words}{', grid with zero' * zero}) has lower regret than D-UCB.",
+            beats_all("long", which("history-ucb", log=log, zero=zero), (which("d-ucb"),), problem),
         )
-        for problem, words in problems
-        for variant, reading in variants
+        for problem, where in problems
+        for log, zero, words in variants
     ]
 
 

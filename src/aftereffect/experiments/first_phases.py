@@ -5,8 +5,8 @@ from __future__ import annotations
 from aftereffect.model.catalog import family
 from aftereffect.model.curves import Floats
 from aftereffect.policies.phased import HistoryUCB
+from aftereffect.simulation.planning import PlanOfRounds
 from aftereffect.simulation.simulate import simulate
-from aftereffect.theory.planning import PlanOfRounds
 
 SHOWN = 6  # phases
 

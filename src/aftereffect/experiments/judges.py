@@ -7,12 +7,13 @@ as a whole is judged at the stated level.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 import polars
 
+from aftereffect.experiments.parameters import Which, in_words, the_one, which
 from aftereffect.experiments.run import Results
 from aftereffect.experiments.statistics import LEVEL, bootstrap, mean_of
 from aftereffect.model.curves import Floats
@@ -41,9 +42,15 @@ class Finding:
 # Statistics.
 
 
-def final(results: Results, problem: str, policy: str) -> Floats:
+def curves(results: Results, policy: Which, problem: Which | None = None) -> Floats:
+    """Each run's regrets, on the experiment's first problem if none is named."""
+    where = results.problems[0] if problem is None else results.problem(problem)
+    return results.curves(where, results.policy(policy))
+
+
+def final(results: Results, policy: Which, problem: Which | None = None) -> Floats:
     """Each run's regret at the horizon."""
-    return results.curves(problem, policy)[:, -1]
+    return curves(results, policy, problem)[:, -1]
 
 
 def _verdict_below(low: float, high: float, bound: float = 0.0) -> str:
@@ -68,36 +75,38 @@ def _units(results: Results, values: Floats) -> Floats:
 
 # Ways of judging.
 
+BASELINES = (which("d-ucb"), which("sw-ucb"), which("exp3"))  # of the figures with a memory
+
 
 def beats_all(
-    name: str, policy: str, rivals: Sequence[str], problem: str | None = None
+    name: str, policy: Which, rivals: Sequence[Which], problem: Which | None = None
 ) -> Callable[[Experiments], Finding]:
     """Lower regret at T than each rival, run by run on the same random numbers."""
 
     def judge(experiments: Experiments) -> Finding:
         results = experiments[name]
-        where = problem or results.problems[0]
         level = 1 - (1 - LEVEL) / len(rivals)
         parts = []
         for rival in rivals:
-            gap = final(results, where, policy) - final(results, where, rival)
+            gap = final(results, policy, problem) - final(results, rival, problem)
             mean, low, high = mean_of(gap, results.spec.instances, level)
-            parts.append(Finding(f"regret minus {rival}'s", mean, low, high, _verdict_below(low, high)))
-        return _worst(parts, f"{policy} at T = {results.spec.horizon:,}")
+            statistic = f"regret minus {results.policy(rival)}'s"
+            parts.append(Finding(statistic, mean, low, high, _verdict_below(low, high)))
+        return _worst(parts, f"{results.policy(policy)} at T = {results.spec.horizon:,}")
 
     return judge
 
 
-def advantage_shrinks(policy: str) -> Callable[[Experiments], Finding]:
+def advantage_shrinks(policy: Which) -> Callable[[Experiments], Finding]:
     """The gap to the best baseline is larger at memory .2 than at .6."""
 
     def judge(experiments: Experiments) -> Finding:
         gaps = []
         for name in ("fig2b", "fig2d"):
             r = experiments[name]
-            rivals = [final(r, r.problems[0], rival) for rival in ("d-ucb", "sw-ucb", "exp3")]
+            rivals = [final(r, rival) for rival in BASELINES]
             best = min(rivals, key=lambda v: float(v.mean()))
-            gaps.append(best - final(r, r.problems[0], policy))
+            gaps.append(best - final(r, policy))
         mean, low, high = mean_of(gaps[1] - gaps[0], experiments["fig2b"].spec.instances)
         statistic = "advantage over the best baseline at memory .6 minus that at memory .2"
         return Finding(statistic, mean, low, high, _verdict_below(low, high))
@@ -105,12 +114,12 @@ def advantage_shrinks(policy: str) -> Callable[[Experiments], Finding]:
     return judge
 
 
-def grows_with_arms(policy: str) -> Callable[[Experiments], Finding]:
+def grows_with_arms(policy: Which) -> Callable[[Experiments], Finding]:
     """Regret at T grows with each further arm."""
     names = ("fig2c", "fig3a", "fig3b", "fig3c")
 
     def judge(experiments: Experiments) -> Finding:
-        samples = [_units(r, final(r, r.problems[0], policy)) / r.spec.horizon for r in (experiments[n] for n in names)]
+        samples = [_units(r, final(r, policy)) / r.spec.horizon for r in (experiments[n] for n in names)]
         steps = [(b.mean() - a.mean(), _spread(a, b)) for a, b in pairwise(samples)]
         step, half = min(steps, key=lambda s: s[0] - s[1])
         slopes = ", ".join(f"K {k}: {s.mean():.4f}" for k, s in zip((2, 3, 4, 5), samples, strict=True))
@@ -152,18 +161,20 @@ def _ratio_interval(sample: Floats, base: Floats, level: float) -> tuple[float, 
     return ratio, ratio * float(np.exp(low)), ratio * float(np.exp(high))
 
 
+def by_estimation(results: Results, log: str) -> dict[float, str]:
+    """The policies of one reading by their rho."""
+    return {values["estimation"]: p for p, values in results.policy_values.items() if values["log"] == log}
+
+
 def insensitive(log: str) -> Callable[[Experiments], Finding]:
     """Regrets over all rho lie within a quarter of their mean."""
 
     def judge(experiments: Experiments) -> Finding:
         r = experiments["fig3d"]
-        policies = [p for p in r.policies if f"log={log}" in p]
-        samples = [_units(r, final(r, r.problems[0], p)) for p in policies]
+        rhos = by_estimation(r, log)
+        samples = [_units(r, r.curves(r.problems[0], p)[:, -1]) for p in rhos.values()]
         value, low, high = _range_interval(samples)
-        note = ", ".join(
-            f"{p.split('estimation=')[1].split(',')[0]}: {s.mean():,.0f}"
-            for p, s in zip(policies, samples, strict=True)
-        )
+        note = ", ".join(f"{rho:g}: {s.mean():,.0f}" for rho, s in zip(rhos, samples, strict=True))
         verdict = _verdict_below(low, high, INSENSITIVE)
         return Finding(
             "(largest - smallest) / mean regret over rho", value, low, high, verdict, f"Regret by rho: {note}."
@@ -177,8 +188,8 @@ def better_for_larger_rho(log: str) -> Callable[[Experiments], Finding]:
 
     def judge(experiments: Experiments) -> Finding:
         r = experiments["fig3d"]
-        large, small = (f"history-ucb:estimation={rho},log={log}" for rho in (0.8, 0.1))
-        gap = final(r, r.problems[0], large) - final(r, r.problems[0], small)
+        large, small = (which("history-ucb", estimation=rho, log=log) for rho in (0.8, 0.1))
+        gap = final(r, large) - final(r, small)
         mean, low, high = mean_of(gap, r.spec.instances)
         return Finding("regret at rho .8 minus regret at rho .1", mean, low, high, _verdict_below(low, high))
 
@@ -188,11 +199,11 @@ def better_for_larger_rho(log: str) -> Callable[[Experiments], Finding]:
 BY_MEMORY = ("fig2b", "fig2c", "fig2d")
 
 
-def robust_to_memory(policy: str) -> Callable[[Experiments], Finding]:
+def robust_to_memory(policy: Which) -> Callable[[Experiments], Finding]:
     """Regrets over memories .2, .4, .6 lie within a quarter of their mean."""
 
     def judge(experiments: Experiments) -> Finding:
-        samples = [_units(r, final(r, r.problems[0], policy)) for r in (experiments[n] for n in BY_MEMORY)]
+        samples = [_units(r, final(r, policy)) for r in (experiments[n] for n in BY_MEMORY)]
         value, low, high = _range_interval(samples)
         statistic = "(largest - smallest) / mean regret over memories .2, .4, .6"
         return Finding(statistic, value, low, high, _verdict_below(low, high, INSENSITIVE))
@@ -200,14 +211,14 @@ def robust_to_memory(policy: str) -> Callable[[Experiments], Finding]:
     return judge
 
 
-def memory_fades(policy: str) -> Callable[[Experiments], Finding]:
+def memory_fades(policy: Which) -> Callable[[Experiments], Finding]:
     """The relative range over memories is smaller at T than at a tenth of it."""
 
     def judge(experiments: Experiments) -> Finding:
-        curves = [r.curves(r.problems[0], policy) for r in (experiments[n] for n in BY_MEMORY)]
+        found = [curves(experiments[n], policy) for n in BY_MEMORY]
         first = experiments["fig2b"]
         early = int(np.searchsorted(first.rounds, first.spec.horizon / 10))
-        samples = [_units(first, c[:, -1]) for c in curves] + [_units(first, c[:, early]) for c in curves]
+        samples = [_units(first, c[:, -1]) for c in found] + [_units(first, c[:, early]) for c in found]
         value, low, high = bootstrap(samples, lambda s: _relative_range(s[:3]) - _relative_range(s[3:]), SEED)
         statistic = f"relative range over memories at T minus that at round {int(first.rounds[early]):,}"
         return Finding(statistic, value, low, high, _verdict_below(low, high))
@@ -224,14 +235,14 @@ HORIZONS = (10_000, 30_000, 100_000, 300_000)
 NEGATIVE = tuple(negative_name(h) for h in HORIZONS)
 
 
-def linear_at(policy: str, memory: float) -> Callable[[Experiments], Finding]:
+def linear_at(policy: Which, memory: float) -> Callable[[Experiments], Finding]:
     """Regret in the second half of the longest run grows by eps/2 a round."""
 
     def judge(experiments: Experiments) -> Finding:
         r = experiments[NEGATIVE[-1]]
-        curves = r.curves(f"tent:memory={memory:g}", policy)
+        found = curves(r, policy, which("tent", memory=memory))
         half = int(np.searchsorted(r.rounds, r.spec.horizon / 2))
-        slope = (curves[:, -1] - curves[:, half]) / (r.rounds[-1] - r.rounds[half])
+        slope = (found[:, -1] - found[:, half]) / (r.rounds[-1] - r.rounds[half])
         mean, low, high = mean_of(slope)
         near = abs(low / PREDICTED_SLOPE - 1) <= SLOPE_TOLERANCE and abs(high / PREDICTED_SLOPE - 1) <= SLOPE_TOLERANCE
         far = low > PREDICTED_SLOPE * (1 + SLOPE_TOLERANCE) or high < PREDICTED_SLOPE * (1 - SLOPE_TOLERANCE)
@@ -241,12 +252,11 @@ def linear_at(policy: str, memory: float) -> Callable[[Experiments], Finding]:
     return judge
 
 
-def sublinear(policy: str, memory: float) -> Callable[[Experiments], Finding]:
+def sublinear(policy: Which, memory: float) -> Callable[[Experiments], Finding]:
     """Across horizons, each with its own grid, regret grows more slowly than T."""
 
     def judge(experiments: Experiments) -> Finding:
-        problem = f"tent:memory={memory:g}"
-        samples = [final(experiments[n], problem, policy) for n in NEGATIVE]
+        samples = [final(experiments[n], policy, which("tent", memory=memory)) for n in NEGATIVE]
         logs = np.log(HORIZONS)
 
         def slope(groups: Sequence[Floats]) -> float:
@@ -266,51 +276,39 @@ def search_picks(policy: str, parameter: str, value: float) -> Callable[[Experim
     def judge(experiments: Experiments) -> Finding:
         r = experiments["tuning"]
         frame = r.store.frame("tuning").sort("policy", "instance", "run").collect()
-        wanted = f"{policy}:{parameter}={value:g}"
+        mine = [s for s in r.tuning() if r.policy_values[s["policy"]]["name"] == policy]
         parts, picked = [], []
-        for search in r.tuning():
-            if not str(search["policy"]).startswith(policy):
-                continue
-            candidates = [str(c) for c in search["candidates"]]
-            runs = {
-                c: frame.filter((polars.col("problem") == search["problem"]) & (polars.col("policy") == c))[
-                    "regret"
-                ].to_numpy()
-                for c in candidates
-            }
+        for search in mine:
+            candidates = list(search["candidates"])
+            wanted = the_one(which(policy, **{parameter: value}), r.candidates(search["policy"]))
+            here = frame.filter(polars.col("problem") == search["problem"])
+            runs = {c: here.filter(polars.col("policy") == c)["regret"].to_numpy() for c in candidates}
             picked.append(f"{search['problem']}: {search['chosen']}")
-            level = 1 - (1 - LEVEL) / (3 * (len(candidates) - 1))
-            for other in candidates:
-                if other != wanted:
-                    mean, low, high = mean_of(runs[wanted] - runs[other], r.spec.tuning.instances, level)
-                    parts.append(
-                        Finding(
-                            f"regret minus {other}'s on {search['problem']}", mean, low, high, _verdict_below(low, high)
-                        )
-                    )
+            level = 1 - (1 - LEVEL) / (len(mine) * (len(candidates) - 1))
+            for other in (c for c in candidates if c != wanted):
+                mean, low, high = mean_of(runs[wanted] - runs[other], r.spec.tuning.instances, level)
+                statistic = f"regret minus {other}'s on {search['problem']}"
+                parts.append(Finding(statistic, mean, low, high, _verdict_below(low, high)))
         worst = _worst(parts, wanted)
-        return Finding(
-            worst.statistic, worst.estimate, worst.low, worst.high, worst.verdict, f"Picked: {'; '.join(picked)}."
-        )
+        return replace(worst, explanation=f"Picked: {'; '.join(picked)}.")
 
     return judge
 
 
-def carries_over(log: str, told: str) -> Callable[[Experiments], Finding]:
+def carries_over(log: str, told: float | None) -> Callable[[Experiments], Finding]:
     """Under every impact Algorithm 3's regret is at most half again what it is under the discounted average."""
 
     def judge(experiments: Experiments) -> Finding:
         r = experiments["general"]
-        policy = f"history-ucb:log={log}" + (f",memory={told}" if told else "")
-        base_policy = f"history-ucb:log={log}"
-        base = _units(r, final(r, r.problems[0], base_policy))
-        others = r.problems if told else r.problems[1:]
+        base = _units(r, final(r, which("history-ucb", log=log, memory=None)))
+        policy = r.policy(which("history-ucb", log=log, memory=told))
+        others = r.problems if told is not None else r.problems[1:]
         ratios = []
         for problem in others:
-            sample = _units(r, final(r, problem, policy))
+            sample = _units(r, r.curves(problem, policy)[:, -1])
             ratios.append((problem, *_ratio_interval(sample, base, 1 - (1 - LEVEL) / len(others))))
         worst = max(ratios, key=lambda x: x[1])
-        note = "; ".join(f"{p.removeprefix('gaussian:impact=')}: {v:.2f}" for p, v, _, _ in ratios)
+        note = "; ".join(f"{in_words(r.problem_values[p]['impact'])}: {v:.2f}" for p, v, _, _ in ratios)
         verdict = _verdict_below(worst[2], worst[3], CARRIES_OVER)
         return Finding(
             f"largest ratio of regrets, on {worst[0]}", worst[1], worst[2], worst[3], verdict, f"Ratios: {note}."

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from aftereffect.experiments.judges import Experiments, final
+from aftereffect.experiments.parameters import which
+from aftereffect.model.impacts import Discounted, Power
 
 
 @dataclass(frozen=True)
@@ -28,22 +30,22 @@ def _both(*places: str) -> tuple[str, ...]:
 
 def _saved_by_zero(experiments: Experiments) -> float:
     """What share of its regret the printed radius saves with zero on the grid, five arms and a million rounds."""
-    r, problem, policy = experiments["long"], "gaussian:arms=5,memory=0.4", "history-ucb:log=printed"
-    return 1.0 - float(final(r, problem, f"{policy},zero=true").mean() / final(r, problem, policy).mean())
+    r, problem = experiments["long"], which("gaussian", arms=5, memory=0.4)
+    with_zero, without = (which("history-ucb", log="printed", zero=zero) for zero in (True, False))
+    return 1.0 - float(final(r, with_zero, problem).mean() / final(r, without, problem).mean())
 
 
 def _spread_of_printed(experiments: Experiments) -> float:
     """How many times wider the printed radius spreads over runs than the lemmas', less two."""
     r = experiments["fig2c"]
-    printed, lemma = (final(r, r.problems[0], f"history-ucb:log={log}").std() for log in ("printed", "lemma"))
+    printed, lemma = (final(r, which("history-ucb", log=log)).std() for log in ("printed", "lemma"))
     return float(printed / lemma) - 2.0
 
 
 def _earned_by_turns(experiments: Experiments) -> float:
     """What D-UCB earns beyond the best fixed allocation under g(x) = x^2."""
-    r = experiments["general"]
-    (square,) = (p for p in r.problems if "exponent=2" in p)
-    return -float(final(r, square, "d-ucb").mean())
+    square = which("gaussian", impact=Discounted(0.4, Power(2)))
+    return -float(final(experiments["general"], which("d-ucb"), square).mean())
 
 
 REMARKS = (

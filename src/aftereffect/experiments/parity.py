@@ -90,7 +90,7 @@ def measure_parity(
             say(f"{name} K {arms}: {label}")
             points = [horizon // 10, horizon // 2, horizon]
             runs = instances if count == 1 else 1
-            result = simulate(world, policy, horizon, runs, count, seed, points)
+            result = simulate(world, policy, horizon=horizon, runs=runs, instances=count, seed=seed, checkpoints=points)
             assert result.parity is not None  # every cell has a measure
             yield _row(name, arms, label, result.parity, horizon)
 
@@ -102,12 +102,12 @@ def _row(name: str, arms: int, label: str, parity: Parity, horizon: int) -> Pari
     return ParityRow(
         name,
         arms,
-        label,
-        (early, middle, late),
-        float(mean[:, -1].max()),
-        float(parity.violated_share[:, -1].mean()),
-        float(lost.mean()),
-        float(lost.max()),
+        policy=label,
+        violation=(early, middle, late),
+        largest_violation=float(mean[:, -1].max()),
+        violated=float(parity.violated_share[:, -1].mean()),
+        lost=float(lost.mean()),
+        largest_lost=float(lost.max()),
     )
 
 
@@ -150,12 +150,22 @@ def measure_weekly_parity(instances: int, seed: int) -> Iterator[WeeklyRow]:
         count = instances_of(name, instances)
         runs = instances if count == 1 else 1
         for label, policy in (("fair-thompson", FairThompson()), ("even split", Fixed())):
-            result = simulate(world, policy, WEEKS[-1], runs, count, seed, WEEKS)
+            result = simulate(
+                world, policy, horizon=WEEKS[-1], runs=runs, instances=count, seed=seed, checkpoints=WEEKS
+            )
             assert result.parity is not None  # every cell has a measure
             for i, weeks in enumerate(WEEKS):
                 utility, violation = result.utility[:, i].mean() / weeks, result.parity.mean_violation[:, i].mean()
                 violated = result.parity.violated_share[:, i].mean()
-                yield WeeklyRow(name, arms, weeks, label, float(utility), float(violated), float(violation))
+                yield WeeklyRow(
+                    name,
+                    arms,
+                    horizon=weeks,
+                    policy=label,
+                    utility=float(utility),
+                    violated=float(violated),
+                    violation=float(violation),
+                )
 
 
 def main() -> None:

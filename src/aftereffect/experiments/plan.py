@@ -19,12 +19,14 @@ from aftereffect import _compile
 from aftereffect._random import generator
 from aftereffect._sources import modules_of, own_hash
 from aftereffect.errors import AftereffectError
-from aftereffect.experiments.spec import Spec, expand_policies, expand_problems
-from aftereffect.model.catalog import entry_of, family_from
+from aftereffect.experiments.spec import Spec
+from aftereffect.model.catalog import entry_of
+from aftereffect.model.family_notation import family_from
 from aftereffect.model.problem import Problem
 from aftereffect.notation import parse
 from aftereffect.plugins import import_modules
-from aftereffect.policies.base import Policy, Setting, policy_from
+from aftereffect.policies.base import Policy, policy_from
+from aftereffect.policies.setting import Setting
 from aftereffect.simulation.simulate import Instance, Run, draw_instance, grid_loss, run_once, setting_for
 
 ROUNDS_PER_SHARD = 20_000_000  # a second or two of work: small enough to lose, large enough to write
@@ -125,9 +127,9 @@ class Plan:
         self.spec = spec
         self.extents = [tuple(extent) for extent in extents] or [(spec.instances, spec.runs)]
         self.code = _compile.results_hash() if code is None else code
-        self.problems = expand_problems(spec)
-        self.policies = expand_policies(spec)
-        self.labels = [f"{notation} (tuned)" if candidates else notation for notation, candidates in self.policies]
+        self.problems = list(spec.families)
+        self.policies = [(e.notation, list(e.policies) if e.tuned else []) for e in spec.entrants]
+        self.labels = [e.label for e in spec.entrants]
         self.sources = dict(self._sources() if sources is None else sources)
         if self.shard_count > SHARDS:
             raise AftereffectError(
@@ -141,21 +143,21 @@ class Plan:
 
     def _check(self, problem: str) -> None:
         """Start every policy on every problem once: what cannot run is said before anything does."""
-        drawn = family_from(problem)[0].draw(0)
-        for notation, candidates in self.policies:
-            for name in candidates or [notation]:
-                horizons = {self.spec.horizon, self._tuning_horizon} if candidates else {self.spec.horizon}
+        drawn = self.spec.families[problem].draw(0)
+        for entrant in self.spec.entrants:
+            horizons = {self.spec.horizon, self._tuning_horizon} if entrant.tuned else {self.spec.horizon}
+            for name, policy in entrant.policies.items():
                 for horizon in sorted(horizons):
-                    reason = refusal(policy_from(name), drawn, horizon)
+                    reason = refusal(policy, drawn, horizon)
                     if reason is not None:
                         raise AftereffectError(f"{name!r} on {problem!r}: {reason}")
 
     @cached_property
     def _definitions(self) -> dict[str, Any]:
         """What defines each problem and each policy, by its notation."""
-        policies = [name for notation, candidates in self.policies for name in candidates or [notation]]
-        entries = {problem: entry_of(parse(problem).name) for problem in self.problems}
-        return {p: (e.recipe, e.measure) for p, e in entries.items()} | {name: policy_from(name) for name in policies}
+        entries = {problem: entry_of(family.name) for problem, family in self.spec.families.items()}
+        policies = {name: policy for entrant in self.spec.entrants for name, policy in entrant.policies.items()}
+        return {p: (e.recipe, e.measure) for p, e in entries.items()} | policies
 
     def _sources(self) -> Iterator[tuple[str, str]]:
         for name, definition in self._definitions.items():
@@ -236,15 +238,15 @@ class Plan:
             Task(
                 "tuning",
                 problem,
-                candidate,
-                candidate,
-                horizon,
-                (horizon,),
-                seed,
-                block,
-                self.code,
-                self._own(problem, candidate),
-                imports,
+                policy=candidate,
+                label=candidate,
+                horizon=horizon,
+                rounds=(horizon,),
+                seed=seed,
+                block=block,
+                code=self.code,
+                own=self._own(problem, candidate),
+                imports=imports,
             )
             for problem in self.problems
             for _, candidates in self.policies
@@ -268,15 +270,15 @@ class Plan:
             yield Task(
                 "main",
                 self.problems[p],
-                notation,
-                self.labels[q],
-                spec.horizon,
-                rounds,
-                spec.seed,
-                block,
-                self.code,
-                own,
-                imports,
+                policy=notation,
+                label=self.labels[q],
+                horizon=spec.horizon,
+                rounds=rounds,
+                seed=spec.seed,
+                block=block,
+                code=self.code,
+                own=own,
+                imports=imports,
             )
 
     @cached_property
@@ -309,7 +311,7 @@ class Plan:
     @property
     def estimated_seconds(self) -> float:
         """About how long one core would take, from typical speeds: 50 ns a round and arm."""
-        return 5e-8 * self._work_on_each * sum(family_from(problem)[0].arms for problem in self.problems)
+        return 5e-8 * self._work_on_each * sum(family.arms for family in self.spec.families.values())
 
     @property
     def work(self) -> int:
@@ -375,7 +377,17 @@ def compute(
     parts = []
     for number, run in product(range(*task.block.instances), range(*task.block.runs)):
         instance = _instance(task.problem, task.seed, number, task.rounds)
-        done = run_once(instance.problem, policy, rounds, task.seed, number, run, False, progress, stopped)
+        done = run_once(
+            instance.problem,
+            policy,
+            rounds=rounds,
+            seed=task.seed,
+            instance=number,
+            number=run,
+            trace=False,
+            progress=progress,
+            stopped=stopped,
+        )
         regret = instance.benchmark - done.utility
         loss = grid_loss(policy, instance, task.horizon)
         parts.append(

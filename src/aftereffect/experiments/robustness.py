@@ -107,7 +107,15 @@ def measure_false_alarms(horizon: int, runs: int, seed: int) -> Iterator[FalseAl
         contradicted, drifting, drifting_bounded, can_tell, _ = said.mean(axis=0).tolist()
         tells = said[:, 3] > 0
         covered = float(said[tells, 4].mean()) if tells.any() else math.nan
-        yield FalseAlarms(name, horizon, contradicted, (drifting, drifting_bounded), can_tell, covered, runs)
+        yield FalseAlarms(
+            name,
+            horizon,
+            contradicted=contradicted,
+            drifting=(drifting, drifting_bounded),
+            can_tell=can_tell,
+            covered=covered,
+            runs=runs,
+        )
 
 
 def _explained(problem: Problem, policy: Policy, horizon: int, seed: int, number: int) -> dict[str, Any]:

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import polars
 
+from aftereffect._files import sink_output
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.executors import Executor, Progress, Threads
+from aftereffect.experiments.parameters import (
+    Values,
+    Which,
+    policy_values,
+    problem_values,
+    the_one,
+    values_of,
+    with_parameters,
+)
 from aftereffect.experiments.plan import SCHEMA, Plan, Task
 from aftereffect.experiments.searches import Search, chosen
 from aftereffect.experiments.spec import Spec
-from aftereffect.experiments.store import TUNING, Say, Store, written_searches
+from aftereffect.experiments.store import TUNING, Say, Store, scan, written_searches
 from aftereffect.model.curves import Floats
+
+ROWS = "rows.parquet"
 
 
 def run_spec(
@@ -110,6 +123,34 @@ class Results:
         """Are all shards there?"""
         return self.shards == self.store.plan.shard_count
 
+    @cached_property
+    def problem_values(self) -> dict[str, Values]:
+        """Every problem's parameters."""
+        return {notation: problem_values(family) for notation, family in self.spec.families.items()}
+
+    @cached_property
+    def policy_values(self) -> dict[str, Values]:
+        """Every policy's parameters; None for those that are left to tuning."""
+        return {entrant.label: values_of(entrant) for entrant in self.spec.entrants}
+
+    def candidates(self, policy: str) -> dict[str, Values]:
+        """The parameters that tuning chose a policy's from, by the candidates' notation."""
+        (entrant,) = (e for e in self.spec.entrants if e.label == policy)
+        return {notation: policy_values(candidate) for notation, candidate in entrant.policies.items()}
+
+    def problem(self, wanted: Which) -> str:
+        """The one problem that fits."""
+        return the_one(wanted, self.problem_values)
+
+    def policy(self, wanted: Which) -> str:
+        """The one policy that fits."""
+        return the_one(wanted, self.policy_values)
+
+    def frame(self) -> polars.LazyFrame:
+        """Every row there is, with the parameters of its problem and its policy as columns."""
+        paths = [path for found in self._paths.values() for path in found]
+        return with_parameters(scan(paths), self.spec)
+
     def rows(self, problem: str, policy: str) -> polars.DataFrame:
         """One policy's rows on one problem, run by run."""
         for name, known in ((problem, self.problems), (policy, self.policies)):
@@ -136,3 +177,14 @@ class Results:
     def tuning(self) -> list[Search]:
         """The searches behind tuned policies."""
         return self._searches
+
+
+def write_rows(directory: Path, experiments: Sequence[Results]) -> Path:
+    """All rows of some experiments in one file, with the experiment's name and the parameters as columns.
+
+    Allocations and impacts by arm are left out: they stand in the shards.
+    """
+    lists = [name for name, kind in SCHEMA.items() if isinstance(kind, polars.List)]
+    parts = [r.frame().select(polars.lit(r.spec.name).alias("experiment"), polars.exclude(lists)) for r in experiments]
+    rows = polars.concat(parts, how="diagonal_relaxed")
+    return sink_output(directory / ROWS, lambda path: rows.sink_parquet(path, compression="zstd"))

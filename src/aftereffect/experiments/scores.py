@@ -263,7 +263,9 @@ def _luck(arena: Arena, samples: Samples, scores: Mapping[str, Mapping[str, Scor
             s, least = here[key], here[best].mean
             close = floored(s.mean) <= LUCKY * floored(least) and s.mean <= NEAR * arena.scale.horizon
             if close or s.rank == 1:
-                found.append(Luck(match.cell, key, s.mean, s.rank, best, least, alike[key]))
+                found.append(
+                    Luck(match.cell, key, mean=s.mean, rank=s.rank, best=best, best_mean=least, alike=alike[key])
+                )
     return found
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from aftereffect.experiments.arena import Cell, plain_cells
 from aftereffect.experiments.gains import gain_share
 from aftereffect.experiments.weekly import weekly_cells
-from aftereffect.model.catalog import family_from
-from aftereffect.policies.base import Policy, Setting
+from aftereffect.model.family_notation import family_from
+from aftereffect.policies.base import Policy
 from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson
 from aftereffect.policies.curves.state import TUNED, CurvesState
+from aftereffect.policies.setting import Setting
 from aftereffect.policies.simple import Fixed
 from aftereffect.simulation.simulate import simulate
 

@@ -21,7 +21,8 @@ from aftereffect.model.problem import Problem
 from aftereffect.model.responses import Table
 from aftereffect.oracle.best_fixed import best_fixed
 from aftereffect.oracle.search import best_plain
-from aftereffect.policies.base import PlainPolicy, Policy, Setting
+from aftereffect.policies.base import PlainPolicy, Policy
+from aftereffect.policies.setting import Setting
 from aftereffect.simulation.simulate import simulate
 from aftereffect.theory.hard import HardInstance, draw_hard, hard_intervals, hard_regret, twin_regret
 
@@ -173,7 +174,10 @@ def hard_slope(
     threads: int = 2,
 ) -> HardSlope:
     """Slope of ln regret in ln T over hard instances that get harder with T, with its interval, beside 2/3."""
-    found = [hard_regrets(learner, arms, t, instances, seed + 1000 * i, scale, threads) for i, t in enumerate(horizons)]
+    found = [
+        hard_regrets(learner, arms, horizon=t, instances=instances, seed=seed + 1000 * i, scale=scale, threads=threads)
+        for i, t in enumerate(horizons)
+    ]
     regrets = tuple(f[0] for f in found)
     return HardSlope(
         horizons=tuple(horizons),

@@ -24,6 +24,8 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -31,7 +33,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aftereffect._files import read_regular
 from aftereffect.errors import AftereffectError, shown
-from aftereffect.model.catalog import family_from
+from aftereffect.model.catalog import Family
+from aftereffect.model.family_notation import family_from
 from aftereffect.notation import parse
 from aftereffect.plugins import import_modules
 from aftereffect.policies.base import Policy, policy_from, written
@@ -107,6 +110,20 @@ class Scale(_Strict):
     tuning: Tuning | None = None
 
 
+@dataclass(frozen=True)
+class Entrant:
+    """One policy of a spec: what it may turn out to be, by the short notation; only tuning leaves a choice."""
+
+    notation: str
+    policies: dict[str, Policy]
+    tuned: bool
+
+    @property
+    def label(self) -> str:
+        """What it is called in results."""
+        return f"{self.notation} (tuned)" if self.tuned else self.notation
+
+
 class Spec(_Strict):
     """A whole experiment: every policy on every problem, on common random numbers."""
 
@@ -132,6 +149,16 @@ class Spec(_Strict):
             raise AftereffectError(f"{self.name} has no scale {scale!r} (it has {', '.join(sorted(self.scales))})")
         changes = self.scales[scale].model_dump(exclude_none=True)
         return parse_spec({**self.model_dump(), **changes, "scales": {}})
+
+    @cached_property
+    def families(self) -> dict[str, Family]:
+        """Every problem by its short notation, checked."""
+        return _families(self)
+
+    @cached_property
+    def entrants(self) -> list[Entrant]:
+        """Every policy, checked."""
+        return _entrants(self)
 
     @property
     def rounds(self) -> list[int]:
@@ -176,8 +203,7 @@ def parse_spec(content: dict[str, Any]) -> Spec:
         spec.rounds  # noqa: B018  checkpoints must fit the horizon
     except AftereffectError as error:
         raise AftereffectError(f"checkpoints: {error}") from None
-    expand_problems(spec)
-    expand_policies(spec)
+    spec.families, spec.entrants  # noqa: B018  are checked as they are made
     return spec
 
 
@@ -251,36 +277,34 @@ _UNION = re.compile(r"Checkpoints$|constrained-int$|int$|list\[|function-")  # h
 # Grids: every combination as a name in the short notation, which is also what identifies it in results.
 
 
-def expand_problems(spec: Spec) -> list[str]:
-    """Every problem of a spec in the short notation, checked."""
-    found: list[str] = []
+def _families(spec: Spec) -> dict[str, Family]:
+    found: list[tuple[str, Family]] = []
     for i, entry in enumerate(spec.problems):
         for notation, _ in _combinations(entry.family, entry.parameters, f"problems[{i}]"):
             with _said_of(f"problems[{i}]", notation):
-                _, seed = family_from(notation)
+                family, seed = family_from(notation)
             if seed is not None:
                 raise AftereffectError(f"problems[{i}].seed: a spec draws its instances with the top-level seed")
-            found.append(notation)
-    return _unique("problems", found)
+            found.append((notation, family))
+    _unique("problems", [notation for notation, _ in found])
+    return dict(found)
 
 
-def expand_policies(spec: Spec) -> list[tuple[str, list[str]]]:
-    """Every policy of a spec in the short notation, with the candidates of its tuning (none: it is what it is)."""
-    found: list[tuple[str, list[str]]] = []
+def _entrants(spec: Spec) -> list[Entrant]:
+    found: list[Entrant] = []
     for i, entry in enumerate(spec.policies):
         path = f"policies[{i}]"
         clash = set(entry.tune) & set(entry.parameters)
         if clash:
             raise AftereffectError(f"{path}.tune.{_key(min(clash))}: given as a parameter too")
         for notation, values in _combinations(entry.policy, entry.parameters, path):
-            candidates = []
+            names = [notation]
             if entry.tune:
                 tuned = _combinations(entry.policy, {**values, **entry.tune}, f"{path}.tune")
-                candidates = _unique(f"{path}.tune", [name for name, _ in tuned])
-            for name in candidates or [notation]:
-                _checked_policy(name, path)
-            found.append((notation, candidates))
-    _unique("policies", [n for n, c in found if not c] + [f"{n} (tuned)" for n, c in found if c])
+                names = _unique(f"{path}.tune", [name for name, _ in tuned])
+            policies = {name: _checked_policy(name, path) for name in names}
+            found.append(Entrant(notation, policies, bool(entry.tune)))
+    _unique("policies", [e.label for e in found])
     return found
 
 

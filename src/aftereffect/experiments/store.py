@@ -311,7 +311,7 @@ class Store:
             return polars.LazyFrame(schema=SCHEMA)
         finished = self.finished()
         tasks = self.plan.tuning_tasks() if purpose == "tuning" else self.plan.main_tasks(self.chosen(finished))
-        return _rows([finished[task.name] for task in tasks if task.name in finished])
+        return scan([finished[task.name] for task in tasks if task.name in finished])
 
     def searches(self, finished: dict[str, Path] | None = None) -> list[Search]:
         """What tuning found, from its shards; nothing before all of them are there."""
@@ -319,14 +319,15 @@ class Store:
         found = (self.finished() if finished is None else finished) if tasks else {}
         if not tasks or any(task.name not in found for task in tasks):
             return []
-        return searches(self.plan, _rows([found[task.name] for task in tasks]))
+        return searches(self.plan, scan([found[task.name] for task in tasks]))
 
     def chosen(self, finished: dict[str, Path] | None = None) -> Chosen:
         """What tuning chose."""
         return chosen(self.plan, self.searches(finished))
 
 
-def _rows(paths: list[Path]) -> polars.LazyFrame:
+def scan(paths: list[Path]) -> polars.LazyFrame:
+    """All rows of some shards."""
     return polars.scan_parquet(paths, glob=False) if paths else polars.LazyFrame(schema=SCHEMA)
 
 

@@ -125,7 +125,9 @@ def play_weekly(
     return polars.concat(
         [
             _against_even(match, rows.collect())
-            for match, rows in played(arena, out, executor, fresh, command, progress, say)
+            for match, rows in played(
+                arena, out, executor=executor, fresh=fresh, command=command, progress=progress, say=say
+            )
         ]
     )
 

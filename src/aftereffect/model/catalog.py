@@ -10,7 +10,7 @@ import csv
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -34,11 +34,6 @@ from aftereffect.model.impacts import (
     Discounted,
     Impact,
     Instant,
-    Logistic,
-    MonotoneTable,
-    Power,
-    Smoothed,
-    Window,
     memory_of,
 )
 from aftereffect.model.problem import Problem
@@ -52,7 +47,6 @@ from aftereffect.model.responses import (
     Tabulated,
     Tent,
 )
-from aftereffect.notation import Named, parse
 from aftereffect.plugins import load_installed
 
 Recipe = Callable[..., Sequence[Response]]
@@ -346,15 +340,15 @@ def family(
     result = Family(
         name,
         count,
-        impact,
-        feedback,
-        noise,
-        driver,
-        floors,
-        caps,
-        parameters,
-        tolerance,
-        observed,
+        impact=impact,
+        feedback=feedback,
+        noise=noise,
+        driver=driver,
+        floors=floors,
+        caps=caps,
+        parameters=parameters,
+        tolerance=tolerance,
+        observed=observed,
         drift=drift,
         change=change,
         season=season,
@@ -380,45 +374,3 @@ def _check_draw(candidate: Family) -> None:
 def problem(name: str, seed: int = 0, **parameters: Any) -> Problem:
     """A named problem, drawn with a seed; see `family` for the parameters."""
     return family(name, **parameters).draw(require_whole("seed", seed, 0))
-
-
-_IMPACTS = {"instant": Instant, "discounted": Discounted, "smoothed": Smoothed, "window": Window}
-_MONOTONE = {"power": Power, "logistic": Logistic, "table": MonotoneTable}
-_KINDED = {"noise": Noise, "shock": Shock}  # a name in brackets is their kind
-
-
-def family_from(notation: str) -> tuple[Family, int | None]:
-    """A family from its short notation, and the seed if one stands in it.
-
-    >>> family_from("patrol:arms=3,impact=smoothed(memory=0.5,start=1)")[0].impact
-    Smoothed(memory=0.5, start=1, g=None)
-    """
-    named = parse(notation)
-    parameters = {key: _thing(key, value) for key, value in named.parameters.items()}
-    seed = parameters.pop("seed", None)
-    if seed is not None:
-        require_whole("seed", seed, 0)
-    return family(named.name, **parameters), seed
-
-
-def _thing(key: str, value: Any) -> Any:
-    """Impacts, g, noise and shocks by name; everything else as it is."""
-    if isinstance(value, list):
-        return [_thing(key, v) for v in value]
-    if key == "noise" and value is None:
-        return "none"  # the notation reads the word as None
-    kinds: Mapping[str, Callable[..., Any]] | None = {"impact": _IMPACTS, "g": _MONOTONE}.get(key)
-    if kinds is None:
-        if not isinstance(value, Named):
-            return value
-        if key not in _KINDED:
-            raise AftereffectError(f"{key} takes no parameters in brackets, got {value.name}(..)")
-        kinds = {value.name: partial(_KINDED[key], kind=value.name)}
-    wanted = value if isinstance(value, Named) else Named(str(value))
-    if wanted.name not in kinds:
-        raise UnknownName(key, wanted.name, kinds)
-    inner = {k: _thing(k, v) for k, v in wanted.parameters.items()}
-    try:
-        return kinds[wanted.name](**inner)
-    except TypeError as error:
-        raise AftereffectError(f"{key} {wanted.name!r}: {error}") from error

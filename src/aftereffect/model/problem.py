@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aftereffect._random import Words, next_word, reseed
-from aftereffect.errors import AftereffectError, require, shown
+from aftereffect.errors import require, shown
 from aftereffect.model.curves import Curve, Floats, pack
 from aftereffect.model.delay import Delay, check_delay
 from aftereffect.model.drift import STILL, Change, Drift, Moving, Season, blend
@@ -29,11 +28,12 @@ from aftereffect.model.feedback import (
     feedback_code,
     resolved_feedback,
 )
-from aftereffect.model.impacts import Impact, Instant, OwnImpact, started
+from aftereffect.model.impacts import Impact, Instant, started
 from aftereffect.model.limits import Limits, as_split, check_step
+from aftereffect.model.own_world import OwnWorld
 from aftereffect.model.responses import Response, as_response, check_rate, scaled
 from aftereffect.model.units import check_units
-from aftereffect.model.world import VALUE, Ints, World, advance
+from aftereffect.model.world import Ints, World
 
 LEFT_OPEN: Any = None  # settled when the problem is born: split where there are units, else independent
 
@@ -292,34 +292,7 @@ class Problem:
             window=np.array([c.window if c else 0 for c in compiled], dtype=np.int64),
             ring=np.zeros((self.arms, max(longest, 1))),
         )
-        return world if len(fast) == self.arms else OwnWorld(self, world)
-
-
-class OwnWorld:
-    """The slow path: a world in which at least one arm's impact is the user's own Python.
-
-    Its rounds run through the same code as a compiled world's, in the interpreter, so it draws exactly the same.
-    """
-
-    def __init__(self, problem: Problem, world: World) -> None:
-        self.impacts = problem.impacts
-        self.compiled = world
-        self.states: list[Any] = [copy.deepcopy(i.start) if isinstance(i, OwnImpact) else None for i in problem.impacts]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.compiled, name)
-
-    def advance(self, k: int, t: int, share: float) -> float:
-        """Let arm k's impact take in a share; gives what the impact would be had the share been one."""
-        impact = self.impacts[k]
-        if not isinstance(impact, OwnImpact):
-            return advance(self.compiled, k, t, share)
-        _, if_active = impact.step(copy.deepcopy(self.states[k]), 1.0)  # a trial: the state must not notice
-        self.states[k], value = impact.step(self.states[k], share)
-        if not 0.0 <= float(value) <= 1.0:
-            raise AftereffectError(f"own impact of arm {k}: must lie in [0, 1], got {value} in round {t}")
-        self.compiled.impact[k, VALUE] = value
-        return float(if_active)
+        return world if len(fast) == self.arms else OwnWorld(self.impacts, world)
 
 
 def check_names(names: Sequence[str], arms: int) -> tuple[str, ...]:

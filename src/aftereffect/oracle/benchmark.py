@@ -12,13 +12,13 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.impacts import OwnImpact
 from aftereffect.model.problem import Problem
 from aftereffect.model.world import Ints, World, fixed_utility, step
-from aftereffect.oracle.best_fixed import BestFixed
+from aftereffect.oracle.best_fixed import BestFixed, activated_utilities
 from aftereffect.oracle.maximise import maximise, utility_of
 
 
 def fixed_utilities(problem: Problem, best: BestFixed, rounds: Ints) -> Floats:
     """What the best fixed allocation has earned in expectation up to each round, on its own history."""
-    if best.error > 0 or not (problem.transient or problem.moving):
+    if not (problem.transient or problem.moving or problem.follows_activations):
         return np.asarray(rounds * best.utility)
     return held_utilities(problem, best.allocation, rounds)
 
@@ -26,7 +26,7 @@ def fixed_utilities(problem: Problem, best: BestFixed, rounds: Ints) -> Floats:
 def held_utilities(problem: Problem, allocation: Floats, rounds: Ints) -> Floats:
     """What holding an allocation from the first round on has earned in expectation up to each round, on its own history."""
     if problem.follows_activations:
-        raise AftereffectError("held_utilities needs an impact driven by the intended shares")
+        return activated_utilities(problem, allocation, rounds)[0]
     world: Any = problem.world(generator(0))
     totals = np.zeros(len(rounds))
     if isinstance(world, World):

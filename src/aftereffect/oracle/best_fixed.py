@@ -15,7 +15,7 @@ from aftereffect.model.curves import Curve, Floats
 from aftereffect.model.problem import Problem
 from aftereffect.oracle.maximise import best_on, maximise, utility_of
 from aftereffect.oracle.search import Ints
-from aftereffect.oracle.steady import steady_curves
+from aftereffect.oracle.steady import expected_rewards, steady_curves
 from aftereffect.oracle.upper_bound import upper_bound
 
 
@@ -23,9 +23,8 @@ from aftereffect.oracle.upper_bound import upper_bound
 class BestFixed:
     """The best fixed allocation: its shares, its utility a round, and how sure that is.
 
-    `error` is the standard error of the utility where steady rewards had to be measured by simulation (realised impact),
-    else 0. `bound` is an upper bound on every allocation's utility, computed when it is read; with a measured error it
-    holds for the measured curves.
+    `error` is how much the utility can be off where it is an expectation over activations (realised impact), below 1e-6 but for
+    the slowest memories; else 0. `bound` is an upper bound on every allocation's utility, computed when it is read.
     """
 
     allocation: Floats
@@ -34,6 +33,7 @@ class BestFixed:
     curves: tuple[Curve, ...]
     floors: Floats
     caps: Floats
+    slack: float = 0.0  # how far the curves can be off
 
     def __repr__(self) -> str:
         error = f", error={self.error:.2g}" if self.error else ""
@@ -42,7 +42,7 @@ class BestFixed:
     @cached_property
     def bound(self) -> float:
         """No fixed allocation earns more than this."""
-        return upper_bound(self)
+        return upper_bound(self) + self.slack
 
     def on_grid(self, levels: int, low: Ints, high: Ints) -> float:
         """The best utility among the allocations of a grid."""
@@ -60,11 +60,20 @@ def best_fixed(problem: Problem, horizon: int | None = None) -> BestFixed:
         raise AftereffectError(f"best_fixed takes a problem, got {shown(problem)}")
     if horizon is not None:
         require_whole("horizon", horizon)
-    curves, errors = steady_curves(problem, horizon)
+    curves, slack = steady_curves(problem, horizon)
     limits = problem.limits
     allocation = maximise(curves, limits.floors, limits.caps)
-    utility = utility_of(curves, allocation)
-    error = (
-        float(np.sqrt(sum((p * float(e(p))) ** 2 for p, e in zip(allocation, errors, strict=True)))) if errors else 0.0
-    )
-    return BestFixed(allocation, utility, error, curves, limits.floors, limits.caps)
+    utility, error = utility_of(curves, allocation), 0.0
+    if problem.follows_activations:
+        totals, error = activated_utilities(problem, allocation, None if horizon is None else np.array([horizon]))
+        utility = float(totals[0]) / (horizon or 1)
+    return BestFixed(allocation, utility, error, curves, limits.floors, limits.caps, slack)
+
+
+def activated_utilities(problem: Problem, allocation: Floats, rounds: Ints | None) -> tuple[Floats, float]:
+    """Under realised impact: what holding an allocation earns up to each of the rounds, and how much it can be off a round.
+
+    Without rounds, in one round of the long run.
+    """
+    found = [(p, *expected_rewards(problem, k, float(p), rounds)) for k, p in enumerate(allocation) if p > 0]
+    return np.asarray(sum(p * mean for p, mean, _ in found)), float(sum(p * error for p, _, error in found))

@@ -1,26 +1,26 @@
-"""Steady rewards: what an arm earns a round when its share stays at p, computed or, under realised impact, measured."""
+"""Steady rewards: what an arm earns a round when its share stays at p."""
 
 from __future__ import annotations
 
 import copy
+from functools import lru_cache
 
 import numpy as np
 
-from aftereffect._compile import kernel
-from aftereffect._random import Words, generator, uniform
 from aftereffect.errors import AftereffectError
-from aftereffect.model.curves import Curve, Floats, evaluate
-from aftereffect.model.impacts import OwnImpact
+from aftereffect.model.curves import Curve, Floats
+from aftereffect.model.impacts import Compiled, OwnImpact
 from aftereffect.model.problem import Problem
-from aftereffect.model.world import World, advance
+from aftereffect.model.world import Ints
+from aftereffect.oracle.activations import Law, Path
 
 
-def steady_curves(problem: Problem, horizon: int | None = None) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
-    """Each arm's steady reward as a function of its share, and the standard errors where they are measured."""
+def steady_curves(problem: Problem, horizon: int | None = None) -> tuple[tuple[Curve, ...], float]:
+    """Each arm's steady reward as a function of its share, and how far the curves can be off (realised impact; else 0)."""
     if problem.follows_activations:
-        measured = [_measure(problem, k) for k in range(problem.arms)]
-        return tuple(m[0] for m in measured), tuple(m[1] for m in measured)
-    return tuple(_steady(problem, k, horizon) for k in range(problem.arms)), ()
+        found = [_when_activated(problem, k, horizon) for k in range(problem.arms)]
+        return tuple(curve for curve, _ in found), max(slack for _, slack in found)
+    return tuple(_steady(problem, k, horizon) for k in range(problem.arms)), 0.0
 
 
 def _steady(problem: Problem, arm: int, horizon: int | None) -> Curve:
@@ -55,40 +55,93 @@ def _own_path(impact: OwnImpact, share: float, rounds: int, response: Curve) -> 
     return total / rounds
 
 
-MEASURED_SHARES = 101
-MEASURED_ROUNDS = 40_000
-_BATCHES = 20
+# Realised impact: expectations over the activations.
+
+PROVEN = 1e-6  # what an expected reward may be off
+SHARES = 201  # at which steady rewards are computed; a spline between them
+_KNOTS = 4001
+_COARSE, _FINE, _FINEST = 512, 4096, 131_072  # cells of the laws
+_FORGOTTEN = 1e-9
 
 
-def _measure(problem: Problem, arm: int) -> tuple[Curve, Curve]:
-    """An arm's mean reward when activated, for each share, measured under realised impact with its standard error.
+def expected_rewards(problem: Problem, arm: int, share: float, rounds: Ints | None) -> tuple[Floats, float]:
+    """An arm's expected reward when activated, summed up to each of the rounds, and how much it can be off a round.
 
-    The same draws serve every share, so the curve is smooth in the share although each point is noisy.
+    Without rounds one round's, in the long run. The grid is refined until the error is below `PROVEN`.
     """
-    shares = np.linspace(0.0, 1.0, MEASURED_SHARES)
-    means, errors = np.empty_like(shares), np.empty_like(shares)
-    for i, share in enumerate(shares):
-        world = problem.world(generator(0))
-        if not isinstance(world, World):
-            raise AftereffectError("best_fixed: a user's own impact driven by realised activations cannot be measured")
-        batches = np.zeros(_BATCHES)
-        rng = generator(
-            np.random.SeedSequence(20_210_001, spawn_key=(arm,))
-        )  # of the arm's own: arms err independently
-        _activated_reward(world, rng, arm, share, MEASURED_ROUNDS, batches)
-        means[i] = batches.mean()
-        errors[i] = batches.std(ddof=1) / np.sqrt(_BATCHES)
-    return Curve(shares, means), Curve(shares, errors)
+    impact, curve = _impact(problem, arm), problem.curves[arm]
+    cells = _FINE
+    while True:
+        path = Path(impact, share, cells)
+        mean, error = _long_run(path, curve) if rounds is None else _summed(path, curve, rounds)
+        if error < PROVEN or cells >= _FINEST:
+            return mean, error
+        cells *= 2
 
 
-@kernel
-def _activated_reward(world: World, rng: Words, arm: int, share: float, rounds: int, batches: Floats) -> None:
-    """Mean over rounds of r(f as if activated today), in batches; the first tenth of the rounds is let pass."""
-    lead = rounds // 10
-    size = rounds // batches.shape[0]
-    for t in range(1, lead + rounds + 1):
-        active = 1.0 if uniform(rng) < share else 0.0
-        if_active = advance(world, arm, t, active)
-        if t > lead:
-            batch = min((t - lead - 1) // size, batches.shape[0] - 1)
-            batches[batch] += evaluate(world.knots, world.guide, arm, if_active) / size
+def _long_run(path: Path, curve: Curve) -> tuple[Floats, float]:
+    path.go(path.settled(_FORGOTTEN))
+    mean, error = path.latest.mean_of(curve)
+    return np.array([mean]), error + curve.lipschitz * _FORGOTTEN
+
+
+def _summed(path: Path, curve: Curve, rounds: Ints) -> tuple[Floats, float]:
+    """Up to each of the rounds; once the law has settled all rounds earn the same."""
+    settle = path.settled(_FORGOTTEN)
+    totals, error = np.zeros(len(rounds)), 0.0
+    for i, t in enumerate(rounds[rounds <= settle].tolist()):
+        path.go(t)
+        totals[i], off = path.summed.mean_of(curve)
+        error = max(error, off / t)
+    later = rounds > settle
+    if later.any():
+        path.go(settle)
+        total, off = path.summed.mean_of(curve)
+        each, off_each = path.latest.mean_of(curve)
+        totals[later] = total + (rounds[later] - settle) * each
+        error = max(error, off / settle, off_each) + curve.lipschitz * _FORGOTTEN
+    return totals, error
+
+
+def _impact(problem: Problem, arm: int) -> Compiled:
+    compiled = problem.impacts[arm].compiled()
+    if compiled is None:
+        raise AftereffectError("best_fixed: a user's own impact driven by realised activations has no known law")
+    return compiled
+
+
+@lru_cache(maxsize=8)  # laws know nothing of responses: arms and instances share them
+def _laws(impact: Compiled, horizon: int | None) -> tuple[tuple[Law, int], ...]:
+    """The law at each share, summed over so many rounds."""
+    return tuple(_law(impact, p, horizon) for p in np.linspace(0.0, 1.0, SHARES).tolist())
+
+
+def _law(impact: Compiled, share: float, horizon: int | None) -> tuple[Law, int]:
+    path = Path(impact, share, _COARSE)
+    settle = path.settled(PROVEN)
+    path.go(settle if horizon is None else min(settle, horizon))
+    if horizon is None:
+        return path.latest, 1
+    summed, latest, later = path.summed, path.latest, max(horizon - settle, 0)
+    return Law(summed.wide + later * latest.wide, summed.narrow + later * latest.narrow), horizon
+
+
+def _when_activated(problem: Problem, arm: int, horizon: int | None) -> tuple[Curve, float]:
+    """Expected reward when activated as a function of the share, and how far it can be off anywhere.
+
+    Between two shares a distance d apart it strays from its chord by d^2/8 sup |s''| at most, and s'' is the sum over pairs of
+    earlier rounds of a second difference of the response: no more than the range of its slopes times the smaller weight.
+    """
+    from scipy.interpolate import CubicSpline
+
+    impact, response = _impact(problem, arm), problem.curves[arm]
+    shares = np.linspace(0.0, 1.0, SHARES)
+    laws = _laws(impact, horizon)
+    means, errors = np.array([law.mean_of(response) for law, _ in laws]).T / laws[0][1]
+    knots = np.linspace(0.0, 1.0, _KNOTS)
+    curve = Curve(knots, np.clip(CubicSpline(shares, means)(knots), 0.0, 1.0))
+    slopes = np.diff(response.y) / np.diff(response.x)
+    pairs = impact.window - 1 if impact.window > 0 else 2 * impact.memory**2 / (1.0 - impact.memory)
+    strays = pairs * float(np.ptp(slopes)) / (8 * (SHARES - 1) ** 2)
+    rounding = np.abs(curve.y - np.interp(knots, shares, means)).max()
+    return curve, float(rounding + strays + errors.max() + response.lipschitz * PROVEN)

@@ -16,18 +16,10 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import ACTIVATED, ALL
 from aftereffect.model.feedback import SPLIT
 from aftereffect.oracle.search import Ints, best_with_bonus
-from aftereffect.policies.base import (
-    Grid,
-    Policy,
-    Setting,
-    check_bool,
-    check_multipliers,
-    check_positive,
-    check_whole,
-    register,
-)
+from aftereffect.policies.base import Policy, check_bool, check_multipliers, check_positive, check_whole, register
 from aftereffect.policies.grid import deploy_levels, fresh_cells, level_of, make_grid, runner_up, sweep
 from aftereffect.policies.rules import register_rule
+from aftereffect.policies.setting import Grid, Setting
 from aftereffect.theory.tuning import action_levels
 
 # rows of `cells`

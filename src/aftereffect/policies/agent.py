@@ -19,7 +19,6 @@ from aftereffect.model.feedback import ONE, Feedback
 from aftereffect.model.limits import Limits, as_split
 from aftereffect.model.problem import check_names
 from aftereffect.policies import arms
-from aftereffect.policies.base import Policy, Setting
 from aftereffect.policies.course import KEEP, Course, Round
 from aftereffect.policies.explanation import Explanation, in_words, name_arms
 from aftereffect.policies.late import Late, tell_late
@@ -27,9 +26,13 @@ from aftereffect.policies.log_frame import log_frame
 from aftereffect.policies.pace import before_the_first, keep_pace
 from aftereffect.policies.reading import by_arm
 from aftereffect.policies.round_check import NO_SHARE, OUTSIDE, TRIALS, check_round
+from aftereffect.policies.saving import save_agent
+from aftereffect.policies.setting import Setting
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from aftereffect.policies.base import Policy
 
 Limit = Sequence[float] | Mapping[str, float] | float | None
 Rewards = Sequence[float] | Mapping[str, float] | npt.NDArray[np.float64]
@@ -59,7 +62,7 @@ class Agent:
         self._pending: Floats | None = None
         self._answered: Any = None  # the state that the pending advice came from
         self._drawn: Any = None
-        self._draws = type(policy).drawn is not Policy.drawn
+        self._draws = policy.recalls
         self._asked_at = math.nan
         self._no_trials = np.zeros(0)
         self._arms = setting.arms
@@ -314,8 +317,6 @@ class Agent:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a file, at once or not at all; `load_agent` goes on from it bit by bit."""
-        from aftereffect.policies.storage import save_agent
-
         save_agent(self, path)
 
     def __repr__(self) -> str:
@@ -343,17 +344,17 @@ def start_agent(
     arms: int,
     horizon: int | None,
     seed: int,
+    *,
     feedback: Feedback,
     floors: Sequence[float] | float | None,
     caps: Sequence[float] | float | None,
     names: Sequence[str] | None,
     history: Sequence[Any] | None,
     observed: Observed,
-    *,
-    start: Any = None,
-    step: float | None = None,
-    caution: float | None = None,
-    keep: int = KEEP,
+    start: Any,
+    step: float | None,
+    caution: float | None,
+    keep: int,
 ) -> Agent:
     """A fresh agent, with past records taken in; the horizon counts rounds from now on."""
     require_whole("seed", seed, 0)
@@ -369,10 +370,8 @@ def start_agent(
         total,
         feedback,
         limits,
-        None,
-        generator(int(seed)),
-        None,
-        observed,
+        rng=generator(int(seed)),
+        observed=observed,
         start=split,
         step=step,
         caution=caution,

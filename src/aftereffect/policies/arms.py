@@ -12,7 +12,7 @@ from aftereffect.errors import AftereffectError, require, require_numbers, requi
 from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
 from aftereffect.model.problem import check_names
-from aftereffect.policies.base import Setting
+from aftereffect.policies.setting import Setting
 
 if TYPE_CHECKING:
     from aftereffect.policies.agent import Agent

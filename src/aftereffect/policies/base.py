@@ -6,88 +6,30 @@ import dataclasses
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from aftereffect._random import Words, generator
 from aftereffect._sources import is_ours, take_sources
 from aftereffect.errors import (
     AftereffectError,
     MissingParameter,
     UnknownName,
     numbers,
-    require,
-    require_numbers,
     require_one_of,
     require_whole,
     shown,
 )
 from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import Observed
-from aftereffect.model.feedback import Feedback, feedback_code
-from aftereffect.model.limits import Limits, check_step
+from aftereffect.model.feedback import Feedback
 from aftereffect.notation import Named, parse
-from aftereffect.oracle.search import Ints
 from aftereffect.plugins import load_installed
+from aftereffect.policies.agent import Agent, start_agent
 from aftereffect.policies.rules import Migration, PlainState
+from aftereffect.policies.setting import Grid, Setting
 from aftereffect.policies.state_files import carry_over
-
-if TYPE_CHECKING:
-    from aftereffect.policies.agent import Agent
-
-
-MOST_ROUNDS = 10**18  # a second for each would outlast the universe; kernels count in 64 bits
-
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """What a policy is told about the world when it starts."""
-
-    arms: int
-    horizon: int | None = None
-    feedback: Feedback = "independent"
-    limited: Limits | None = None
-    memory: float | None = None
-    rng: Words = field(default_factory=lambda: generator(0))
-    tolerance: float | None = None  # of the fairness measures, where there are some
-    observed: Observed = "all"  # whose measure is seen
-    units: int | None = None  # that a round splits; None: single rewards, or nobody said
-    start: Floats | None = None  # the split held before the first round, within floors and caps
-    step: float | None = None  # the largest change of a share a round; kept for every policy by `pace`
-    caution: float | None = None  # how sure to be before leaving what is known to be good; for policies that know it
-
-    def __post_init__(self) -> None:
-        require_whole("arms", self.arms)
-        if self.horizon is not None:
-            require_whole("horizon", self.horizon, 1, MOST_ROUNDS)
-        feedback_code(self.feedback)
-        require_one_of("observed", self.observed, get_args(Observed))
-        check_step(self.step)
-        if self.caution is not None:
-            require_numbers("setting", caution=self.caution)
-            require(self.caution > 0, f"caution must be above 0, got {self.caution}")
-
-    @cached_property
-    def limits(self) -> Limits:
-        """Floors and caps; without any, none."""
-        return Limits.of(self.arms) if self.limited is None else self.limited
-
-    @property
-    def feedback_code(self) -> int:
-        """The number that kernels know the feedback by."""
-        return feedback_code(self.feedback)
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The grid a policy searches: equal steps and each arm's lowest and highest level."""
-
-    levels: int
-    low: Ints
-    high: Ints
 
 
 @dataclass(frozen=True)
@@ -140,6 +82,11 @@ class Policy:
     def recall(self, state: Any, drawn: Any) -> None:
         """Let a state that was asked again be told of a round that was advised with this draw."""
 
+    @property
+    def recalls(self) -> bool:
+        """Does its rule need, when told, what the advice was drawn with?"""
+        return type(self).drawn is not Policy.drawn
+
     def learns_in_parts(self) -> bool:
         """Does it learn from single arms' rewards? Where it needs the round's total, rounds told in part wait."""
         return True
@@ -156,6 +103,11 @@ class Policy:
     def parameters(self) -> dict[str, Any]:
         """Parameters and their values."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Name and parameters as plain data, without tuples and numpy's numbers, which JSON does not know."""
+        return {"name": self.name, "parameters": {name: _plain(value) for name, value in self.parameters.items()}}
 
     @property
     def key(self) -> str:
@@ -188,19 +140,17 @@ class Policy:
         next, `caution` how sure to be before leaving what is known to be good, for policies that know it. The latest `keep`
         rounds can be corrected.
         """
-        from aftereffect.policies.agent import start_agent
-
         return start_agent(
             self,
             arms,
             horizon,
             seed,
-            feedback,
-            floors,
-            caps,
-            names,
-            history,
-            observed,
+            feedback=feedback,
+            floors=floors,
+            caps=caps,
+            names=names,
+            history=history,
+            observed=observed,
             start=start,
             step=step,
             caution=caution,
@@ -291,6 +241,18 @@ def policy_class(name: str) -> type[Policy]:
 def summary(cls: type[Policy]) -> str:
     """First line of a policy's docstring."""
     return (cls.__doc__ or "").strip().splitlines()[0]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Policy):
+        return value.document
+    return list(value) if isinstance(value, tuple) else value.item() if isinstance(value, np.generic) else value
+
+
+def policy_of(document: Mapping[str, Any]) -> Policy:
+    """A policy from its name and parameters as plain data."""
+    given = document["parameters"]
+    return policy(document["name"], **{n: policy_of(v) if isinstance(v, dict) else v for n, v in given.items()})
 
 
 def _has_default(f: dataclasses.Field[Any]) -> bool:

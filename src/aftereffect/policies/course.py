@@ -9,17 +9,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from time import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aftereffect.errors import WrongTell
 from aftereffect.model.curves import Floats
 from aftereffect.model.feedback import ONE
-from aftereffect.policies.base import Policy, Setting
 from aftereffect.policies.rules import Rule, bind
+from aftereffect.policies.setting import Setting
 from aftereffect.policies.state_files import copy_state
 from aftereffect.policies.taking import bind_take
+
+if TYPE_CHECKING:
+    from aftereffect.policies.base import Policy
 
 KEEP = 1_000  # rounds that can be corrected
 

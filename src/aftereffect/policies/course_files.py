@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aftereffect.errors import CorruptFile, require_whole, shown
 from aftereffect.model.limits import Limits
 from aftereffect.policies.arms import changed_setting
-from aftereffect.policies.base import MOST_ROUNDS, Policy, Setting
 from aftereffect.policies.course import KEEP, Change, Course, Round, Stand
 from aftereffect.policies.rules import is_foreign, is_plain
 from aftereffect.policies.sense import check_arrays, check_shares, require_sense
+from aftereffect.policies.setting import MOST_ROUNDS, Setting
 from aftereffect.policies.state_files import arrays_of, read_numbers, read_state, write_numbers, write_state
+
+if TYPE_CHECKING:
+    from aftereffect.policies.base import Policy
 
 VECTORS = ("advised", "deployed", "seen", "reward", "measure")
 MOMENTS = ("asked_at", "deployed_at", "told_at")

@@ -11,18 +11,10 @@ import numpy as np
 from aftereffect._random import Words
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints, best_plain
-from aftereffect.policies.base import (
-    Grid,
-    Policy,
-    Setting,
-    check_bool,
-    check_choice,
-    check_positive,
-    check_whole,
-    register,
-)
+from aftereffect.policies.base import Policy, check_bool, check_choice, check_positive, check_whole, register
 from aftereffect.policies.grid import deploy_levels, fresh_cells, level_of, make_grid, runner_up, sweep
 from aftereffect.policies.rules import register_rule
+from aftereffect.policies.setting import Grid, Setting
 from aftereffect.theory.tuning import action_levels, cucb_levels
 
 # rows of `cells`

@@ -20,14 +20,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from aftereffect.errors import AftereffectError, MissingParameter
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import (
-    Grid,
     Policy,
-    Setting,
     check_between,
     check_choice,
     check_memory,
@@ -72,6 +71,7 @@ from aftereffect.policies.curves.values import price, take_turn
 from aftereffect.policies.grid import deploy_levels, make_grid
 from aftereffect.policies.rules import Saved, register_rule
 from aftereffect.policies.sense import require_sense
+from aftereffect.policies.setting import Grid, Setting
 from aftereffect.policies.state_files import carry_over
 
 LEVELS = 200  # half a percent; twice as many gain a little at kinks, lose it elsewhere and cost twice the time
@@ -384,15 +384,17 @@ def never_visited(booked: Floats, mean: Floats, deviation: Floats, best: float, 
 def _best_of_others(worth_of: Floats, grid: Grid, k: int) -> Floats:
     """The most that all arms but k earn together, for every number of levels they may use."""
     nodes = worth_of.shape[1]
+    first, *rest = (j for j in range(len(worth_of)) if j != k)
     total = np.full(nodes, -np.inf)
-    total[0] = 0.0
-    for j in range(len(worth_of)):
-        if j != k:
-            levels = np.arange(grid.low[j], grid.high[j] + 1)
-            longer = np.full((len(levels), nodes), -np.inf)
-            for row, level in enumerate(levels):
-                longer[row, level:] = total[: nodes - level] + worth_of[j, level]
-            total = longer.max(axis=0)
+    allowed = slice(grid.low[first], grid.high[first] + 1)
+    total[allowed] = worth_of[first, allowed]
+    for j in rest:
+        low, high = int(grid.low[j]), int(grid.high[j])
+        padded = np.concatenate([np.full(nodes, -np.inf), total])
+        moved = sliding_window_view(padded, nodes)[
+            nodes - high : nodes - low + 1
+        ]  # the total so far, high..low levels later
+        total = (moved + worth_of[j, low : high + 1][::-1, None]).max(axis=0)
     within = np.zeros(nodes, dtype=bool)
     within[grid.levels - np.arange(grid.low[k], grid.high[k] + 1)] = True
     return np.where(within, total, -np.inf)

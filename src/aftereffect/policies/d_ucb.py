@@ -10,9 +10,10 @@ import numpy as np
 
 from aftereffect._random import Words
 from aftereffect.model.curves import Floats
-from aftereffect.policies.base import Policy, Setting, check_between, check_positive, refuse_limits, register
+from aftereffect.policies.base import Policy, check_between, check_positive, refuse_limits, register
 from aftereffect.policies.base_arms import deploy_best, explain_arms
 from aftereffect.policies.rules import register_rule
+from aftereffect.policies.setting import Setting
 
 FORGOTTEN = 1e-280  # a discounted count below this is as good as none, and dividing by it would overflow
 

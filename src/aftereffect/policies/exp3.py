@@ -14,9 +14,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.feedback import SPLIT
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.base import (
-    Grid,
     Policy,
-    Setting,
     check_between,
     check_bool,
     check_choice,
@@ -30,6 +28,7 @@ from aftereffect.policies.grid import make_grid
 from aftereffect.policies.options import is_option, largest_utility, list_allocations, nearest_option, round_utility
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.sense import require_sense
+from aftereffect.policies.setting import Grid, Setting
 from aftereffect.theory.tuning import action_levels, exp3_loss_rate, exp3_rate
 
 # entries of `codes`

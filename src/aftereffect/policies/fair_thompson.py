@@ -23,7 +23,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import check_tolerance
 from aftereffect.oracle.bands import best_in_band
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.base import Grid, Policy, Setting, register
+from aftereffect.policies.base import Policy, register
 from aftereffect.policies.curve_thompson import (
     CurveThompson,
     check_curves,
@@ -58,6 +58,7 @@ from aftereffect.policies.rules import register_rule
 from aftereffect.policies.rules import skip as skip_curves
 from aftereffect.policies.rules import tell as tell_curves
 from aftereffect.policies.sense import require_sense
+from aftereffect.policies.setting import Grid, Setting
 from aftereffect.policies.state_files import arrays_of, carry_over
 
 CELLS, USUAL_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels

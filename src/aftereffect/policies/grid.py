@@ -17,7 +17,8 @@ from aftereffect.errors import AftereffectError, AftereffectWarning
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.levels import best_levels
 from aftereffect.oracle.search import Ints, best_plain
-from aftereffect.policies.base import Grid, Policy, Setting, need_horizon
+from aftereffect.policies.base import Policy, need_horizon
+from aftereffect.policies.setting import Grid, Setting
 
 MOST_TUNED = (
     10_000  # levels, where the horizon decides: a search takes the square of that, and horizons can be anything

@@ -34,9 +34,7 @@ from aftereffect._random import Words
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import (
-    Grid,
     Policy,
-    Setting,
     check_between,
     check_memory,
     check_positive,
@@ -47,6 +45,7 @@ from aftereffect.policies.base import (
 from aftereffect.policies.grid import deploy_levels, level_of, make_grid, most_tuned, runner_up
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.sense import require_sense
+from aftereffect.policies.setting import Grid, Setting
 from aftereffect.theory.tuning import kl_levels
 
 USUAL_HORIZON = 100_000  # sets the grid when no horizon is given; the bounds themselves hold at all times

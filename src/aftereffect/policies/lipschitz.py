@@ -11,11 +11,12 @@ import numpy as np
 from aftereffect._random import Words
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints, pick
-from aftereffect.policies.base import Grid, Policy, Setting, check_positive, check_whole, need_horizon, register
+from aftereffect.policies.base import Policy, check_positive, check_whole, need_horizon, register
 from aftereffect.policies.grid import make_grid
 from aftereffect.policies.options import largest_utility, list_allocations, nearest_option, round_utility
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.sense import require_sense
+from aftereffect.policies.setting import Grid, Setting
 from aftereffect.theory.tuning import naive_levels
 
 LIMIT = 200_000  # allocations; each is looked at in every round

@@ -11,7 +11,7 @@ import numpy as np
 from aftereffect._compile import helper
 from aftereffect.model.curves import Floats
 from aftereffect.model.feedback import INDEPENDENT, SPLIT
-from aftereffect.policies.base import Grid, Setting
+from aftereffect.policies.setting import Grid, Setting
 from aftereffect.theory.tuning import check_allocations
 
 

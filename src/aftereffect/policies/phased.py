@@ -15,9 +15,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.action_ucb import ActionUCB
 from aftereffect.policies.base import (
-    Grid,
     Policy,
-    Setting,
     check_between,
     check_bool,
     check_choice,
@@ -35,6 +33,7 @@ from aftereffect.policies.rules import register_rule
 from aftereffect.policies.rules import skip as skip_inner
 from aftereffect.policies.rules import tell as tell_inner
 from aftereffect.policies.sense import check_shares, require_sense
+from aftereffect.policies.setting import Grid, Setting
 from aftereffect.theory.tuning import Phases, history_levels, phases, phases_of
 
 # entries of `clock`

@@ -16,10 +16,11 @@ from aftereffect._compile import helper
 from aftereffect._random import Words, uniform
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints, best_plain
-from aftereffect.policies.base import Grid, Policy, Setting, check_whole, register
+from aftereffect.policies.base import Policy, check_whole, register
 from aftereffect.policies.base_arms import project
 from aftereffect.policies.grid import deploy_levels, make_grid
 from aftereffect.policies.rules import register_rule
+from aftereffect.policies.setting import Grid, Setting
 
 TERMS = 3  # 1, share, share^2
 RIDGE = 1e-9  # shares that hardly vary leave the parabola open: then it is flat

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from aftereffect.policies.base import Policy, Setting
+from aftereffect.policies.base import Policy
 from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson
+from aftereffect.policies.setting import Setting
 
 
 def recommended(

@@ -10,9 +10,10 @@ import numpy as np
 
 from aftereffect.errors import AftereffectError, numbers, shown
 from aftereffect.model.curves import Floats
-from aftereffect.policies.base import Policy, Setting, refuse_limits, register
+from aftereffect.policies.base import Policy, refuse_limits, register
 from aftereffect.policies.base_arms import deploy_arm
 from aftereffect.policies.rules import register_rule
+from aftereffect.policies.setting import Setting
 
 
 class FixedState(NamedTuple):

@@ -11,9 +11,10 @@ import numpy as np
 from aftereffect._random import Words
 from aftereffect.errors import require_whole
 from aftereffect.model.curves import Floats
-from aftereffect.policies.base import Policy, Setting, check_positive, refuse_limits, register
+from aftereffect.policies.base import Policy, check_positive, refuse_limits, register
 from aftereffect.policies.base_arms import deploy_best, explain_arms
 from aftereffect.policies.rules import register_rule
+from aftereffect.policies.setting import Setting
 
 MOST_ROUNDS = 10_000_000  # every round of the window is kept
 

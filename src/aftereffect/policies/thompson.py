@@ -9,10 +9,11 @@ import numpy as np
 
 from aftereffect._random import Words, beta
 from aftereffect.model.curves import Floats
-from aftereffect.policies.base import Policy, Setting, refuse_limits, register
+from aftereffect.policies.base import Policy, refuse_limits, register
 from aftereffect.policies.base_arms import deploy_best
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.sense import require_sense
+from aftereffect.policies.setting import Setting
 
 
 class ThompsonState(NamedTuple):

@@ -13,10 +13,11 @@ import numpy as np
 
 from aftereffect._random import Words, beta
 from aftereffect.model.curves import Floats
-from aftereffect.policies.base import Policy, Setting, check_whole, register
+from aftereffect.policies.base import Policy, check_whole, register
 from aftereffect.policies.base_arms import project
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.sense import require_sense
+from aftereffect.policies.setting import Setting
 
 
 class ThompsonSplitState(NamedTuple):

@@ -149,4 +149,4 @@ class _Walk:
         found.recomputed += 1
 
     def _ours(self) -> Environment:
-        return environment(self.fold.agent.policy if self.fold is not None and self.fold.agent is not None else None)
+        return environment() if self.fold is None or self.fold.agent is None else self.fold.ours

@@ -33,8 +33,8 @@ class Database:
 
     @property
     def file(self) -> Path | None:
-        """SQLite's file."""
-        return Path(self.url.database or "") if self.sqlite else None
+        """SQLite's file; none where SQLite reads its own kind of URL, `file:PATH?mode=ro&uri=true`."""
+        return Path(self.url.database or "") if self.sqlite and "uri" not in self.url.query else None
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -10,9 +10,10 @@ import numpy as np
 from aftereffect._sources import own_hash
 from aftereffect.model.curves import Floats
 from aftereffect.model.units import share_out
-from aftereffect.policies.base import policy_from
-from aftereffect.policies.storage import agent_text, read_agent
-from aftereffect.programs.environment import Environment
+from aftereffect.policies.base import Policy, policy_from
+from aftereffect.policies.saving import agent_text
+from aftereffect.policies.storage import read_agent
+from aftereffect.programs.environment import Environment, environment
 from aftereffect.programs.errors import Archived, Damaged
 from aftereffect.programs.events import FIRST, Content, Event, canonical
 
@@ -34,6 +35,7 @@ class Fold:
         self.asked: Content | None = None  # the advice that waits for its round to happen
         self.made_with: Environment = {}  # of the decisions now
         self.archived = False
+        self._ours: tuple[Policy, Environment] | None = None
         self.own = ""  # hash of the sources that a snapshot's policy came from, where it is not this package's
 
     @property
@@ -45,6 +47,14 @@ class Fold:
     def rounds(self) -> int:
         """Rounds told or deployed so far, past records included."""
         return int(self.agent.rounds)
+
+    @property
+    def ours(self) -> Environment:
+        """What a decision made here and now is computed with; looked up once for each policy."""
+        policy = self.agent.policy
+        if self._ours is None or self._ours[0] is not policy:
+            self._ours = policy, environment(policy)
+        return self._ours[1]
 
     def apply(self, event: Event, hash: str) -> Content:
         """Take in the next event of the record; what would be answered today."""

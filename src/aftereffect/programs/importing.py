@@ -63,4 +63,4 @@ def _first(text: str, file: str, key: str | None, by: str | None) -> Event:
     request = {"arms": list(read_names(names)), "policy": agent.policy.key, "agent": text, "units": None, "seed": None}
     request["feedback"] = agent.setting.feedback
     answer = started(request)
-    return Event(1, "create", request, answer, now(), answer["rounds"], by, key)
+    return Event(1, "create", request=request, answer=answer, at=now(), round=answer["rounds"], by=by, key=key)

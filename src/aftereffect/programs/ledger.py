@@ -15,6 +15,23 @@ from aftereffect.programs.schema import events, programs
 
 BATCH = 1000  # rows read at once: a long record does not fill the memory
 
+# Written once, not at every call: putting a statement together costs more than running it.
+FIND = sa.select(programs).where(programs.c.name == sa.bindparam("name"))
+FIND_TO_WRITE = FIND.with_for_update()
+ROWS = (
+    sa.select(events)
+    .where(events.c.program == sa.bindparam("program"), events.c.sequence > sa.bindparam("after"))
+    .order_by(events.c.sequence)
+    .limit(BATCH)
+)
+KEYED = sa.select(events.c.body).where(events.c.program == sa.bindparam("program"), events.c.key == sa.bindparam("key"))
+ADD = sa.insert(events)
+MOVE = (
+    sa.update(programs)
+    .where(programs.c.id == sa.bindparam("program"))
+    .values(count=sa.bindparam("new_count"), head=sa.bindparam("new_head"))
+)
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -28,8 +45,7 @@ class Entry:
 
 def find(connection: Connection, name: str, lock: bool = False) -> Entry:
     """A program's row; locked for writing until the transaction ends."""
-    query = sa.select(programs).where(programs.c.name == name)
-    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    row = connection.execute(FIND_TO_WRITE if lock else FIND, {"name": name}).one_or_none()
     if row is None:
         raise NotFound("program", name, connection.scalars(sa.select(programs.c.name).limit(20)))
     return Entry(*row)
@@ -43,8 +59,7 @@ def entries(connection: Connection) -> list[Entry]:
 def rows(connection: Connection, program: int, after: int, until: int) -> Iterator[sa.Row[Any]]:
     """The rows of events after one and up to another, in order."""
     while after < until:
-        query = sa.select(events).where(events.c.program == program, events.c.sequence > after)
-        found = connection.execute(query.order_by(events.c.sequence).limit(BATCH)).all()
+        found = connection.execute(ROWS, {"program": program, "after": after}).all()
         if not found:
             return
         yield from (row for row in found if row.sequence <= until)
@@ -53,8 +68,7 @@ def rows(connection: Connection, program: int, after: int, until: int) -> Iterat
 
 def keyed(connection: Connection, program: int, key: str) -> Event | None:
     """The event that was written with a key."""
-    query = sa.select(events.c.body).where(events.c.program == program, events.c.key == key)
-    body = connection.scalars(query).one_or_none()
+    body = connection.execute(KEYED, {"program": program, "key": key}).scalar_one_or_none()
     return None if body is None else Event.read(body)
 
 
@@ -77,7 +91,6 @@ def append(connection: Connection, program: int, before: str, new: list[Event]) 
                 "hash": head,
             }
         )
-    connection.execute(sa.insert(events), values)
-    moved = sa.update(programs).where(programs.c.id == program).values(count=new[-1].sequence, head=head)
-    connection.execute(moved)
+    connection.execute(ADD, values)
+    connection.execute(MOVE, {"program": program, "new_count": new[-1].sequence, "new_head": head})
     return head

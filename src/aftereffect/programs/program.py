@@ -18,7 +18,6 @@ from aftereffect.policies.base import Policy
 from aftereffect.programs import ledger, snapshots
 from aftereffect.programs.creating import PAST, read_names, written_policy
 from aftereffect.programs.database import Database
-from aftereffect.programs.environment import environment
 from aftereffect.programs.errors import Conflict, Damaged, KeyReused, StoreError
 from aftereffect.programs.events import Content, Event, chained, check_word, named, now, plain
 from aftereffect.programs.fold import Fold
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 Seen = TypeVar("Seen")
 
-SNAPSHOT_EVERY = 200  # events that opening may have to fold again
+SNAPSHOT_EVERY = 1000  # events that opening may have to fold again
 
 Done = tuple[str, Content]  # a kind of event and its request
 
@@ -237,7 +236,8 @@ class Program:
         check_word("key", key)
         check_word("by", by)
         with self._lock:
-            self._now()  # what takes long is done before others have to wait
+            if self._fold.count == 0:
+                self._now()  # what takes long is done before others have to wait
             try:
                 with self._database.writing() as connection:
                     entry = ledger.find(connection, self.name, lock=True)
@@ -266,11 +266,21 @@ class Program:
             self._ahead = True
             if kind == "ask":
                 answer = self._advice(fold)
-            done.append(Event(fold.count + len(done) + 1, kind, request, answer, now(), answer.get("round"), by, key))
+            done.append(
+                Event(
+                    fold.count + len(done) + 1,
+                    kind,
+                    request=request,
+                    answer=answer,
+                    at=now(),
+                    round=answer.get("round"),
+                    by=by,
+                    key=key,
+                )
+            )
 
-        made_with = environment(fold.agent.policy)
-        if fold.made_with != made_with and not fold.archived:
-            add("upgrade", {"made_with": made_with})
+        if fold.made_with != fold.ours and not fold.archived:
+            add("upgrade", {"made_with": fold.ours})
         if kind == "deploy" and request["allocation"] is None and fold.asked is None and not fold.archived:
             add("ask", {})
         add(kind, request, key)
@@ -286,7 +296,7 @@ class Program:
     def _advice(self, fold: Fold) -> Content:
         """The waiting advice as it is answered and kept: with its reason, and with what it was computed with."""
         assert fold.asked is not None
-        advice = {**fold.asked, "reason": plain(fold.agent.explain()), "made_with": environment(fold.agent.policy)}
+        advice = {**fold.asked, "reason": plain(fold.agent.explain()), "made_with": fold.ours}
         units = fold.units(fold.asked["allocation"])
         return advice if units is None else {**advice, "units": units}
 

@@ -84,7 +84,7 @@ class Store:
             records=records,
         )
         answer = started(request)
-        event = Event(1, "create", request, answer, now(), answer["rounds"], by, key)
+        event = Event(1, "create", request=request, answer=answer, at=now(), round=answer["rounds"], by=by, key=key)
         return self.add(name, [event])
 
     def add(self, name: str, record: list[Event]) -> Program:
@@ -107,6 +107,10 @@ class Store:
 
     def program(self, name: str) -> Program:
         """The program of that name; one object in a process, which keeps what it has folded."""
+        with self._lock:
+            held = self._held.get(name)
+        if held is not None:  # programs are never removed
+            return held
         with self.database.reading() as connection:
             ledger.find(connection, check_name(name))
         with self._lock:

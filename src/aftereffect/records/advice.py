@@ -19,8 +19,8 @@ from aftereffect.errors import AftereffectError, require_numbers
 from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
 from aftereffect.oracle.search import Ints, best_plain
-from aftereffect.policies.base import Grid
 from aftereffect.policies.curve_thompson import levels_near
+from aftereffect.policies.setting import Grid
 
 if TYPE_CHECKING:
     from aftereffect.records.fit import Fit

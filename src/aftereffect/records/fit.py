@@ -17,12 +17,12 @@ from aftereffect._random import generator
 from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.base import Grid, Setting
 from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson, levels_near
 from aftereffect.policies.curves.estimates import Component, components, fold, mixture, observations
 from aftereffect.policies.curves.fit import COUNT, PRECISION, PULLED
 from aftereffect.policies.curves.state import CurvesState
 from aftereffect.policies.curves.tracks import estimated_memory
+from aftereffect.policies.setting import Grid, Setting
 from aftereffect.records.advice import CAUTION, Advice, advice_on, advise, judge
 from aftereffect.records.checking import Check, check_fit
 from aftereffect.records.experiment import ROUNDS, SIZE, Experiment, best_experiment

@@ -156,7 +156,16 @@ class _Reader:
         self.notes += rounds.notes
         if not (trials > 0).any():
             raise AftereffectError("records hold no reward at all; a column reward, or successes and trials, is needed")
-        return Records(names, rounds.labels, shares, rewards, trials, measures, self.range, tuple(self.notes))
+        return Records(
+            names,
+            rounds.labels,
+            shares=shares,
+            rewards=rewards,
+            trials=trials,
+            measures=measures,
+            reward_range=self.range,
+            notes=tuple(self.notes),
+        )
 
     def _arms(self) -> tuple[tuple[str, ...], Ints]:
         column = self.frame["arm"].cast(polars.String, strict=False).str.strip_chars()

@@ -14,8 +14,8 @@ from aftereffect.policies.agent import Agent
 from aftereffect.policies.curves.fit import COUNT, PRECISION, PULLED
 from aftereffect.policies.curves.look import mix
 from aftereffect.policies.curves.state import CurvesState, bank_of
+from aftereffect.report.drawing import finish_axes
 from aftereffect.report.fit_figure import ARMS, COLUMNS, DRAWN, ESTIMATE, LARGEST, PANEL, TODAY
-from aftereffect.report.plot import finish_axes
 from aftereffect.report.style import plain
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from aftereffect.records.advice import Advice
 from aftereffect.records.fit import Fit
-from aftereffect.report.plot import finish_axes
+from aftereffect.report.drawing import finish_axes
 from aftereffect.report.style import plain
 
 if TYPE_CHECKING:

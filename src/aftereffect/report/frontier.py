@@ -12,7 +12,7 @@ import numpy as np
 
 from aftereffect._files import write_output
 from aftereffect.experiments.frontier import Document, frontier_files
-from aftereffect.report.plot import finish_axes
+from aftereffect.report.drawing import finish_axes
 from aftereffect.report.style import plain
 
 SHOWN = 12  # rows of the table; the files hold all

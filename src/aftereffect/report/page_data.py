@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from aftereffect.experiments.run import Results
-from aftereffect.model.catalog import family_from
 from aftereffect.model.curves import Floats
+from aftereffect.model.family_notation import family_from
 from aftereffect.report.style import Look, looks
 from aftereffect.simulation.result import mean_interval
 from aftereffect.theory.fair import pairs_of

@@ -29,7 +29,7 @@ arms, and is not a guarantee.
 
 ```python
 from aftereffect.theory import bounds
-from aftereffect.theory.planning import plan
+from aftereffect.simulation.planning import plan
 
 print(bounds.action_radius(arms=2, t=100, samples=50))
 made = plan(arms=4, horizon=100_000, memory=0.4)

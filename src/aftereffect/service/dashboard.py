@@ -96,7 +96,7 @@ async def log_in(request: Request) -> Response:
 @router.post("/logout")
 async def log_out(request: Request) -> Response:
     form = await request.form()
-    _gate(request).admit(request, "viewer", ANY, str(form.get("csrf", "")))
+    await _gate(request).admitted(request, "viewer", ANY, str(form.get("csrf", "")))
     await run_in_threadpool(tokens_of(request).log_out, request.cookies.get(COOKIE, ""))
     answer = RedirectResponse(request.url_for("login_page").path, status_code=303)
     answer.delete_cookie(COOKIE)
@@ -113,7 +113,7 @@ def programs_page(request: Request) -> Response:
 @router.post("/programs")
 async def create_program(request: Request) -> Response:
     form = await request.form()
-    caller = _gate(request).admit(request, "admin", None, str(form.get("csrf", "")))
+    caller = await _gate(request).admitted(request, "admin", None, str(form.get("csrf", "")))
     name = str(form.get("name", "")).strip()
     arms = [part.strip() for part in str(form.get("arms", "")).split(",") if part.strip()]
     units = str(form.get("units", "")).strip()
@@ -181,7 +181,7 @@ ACTIONS: dict[str, tuple[str, Action]] = {
 @router.post("/programs/{name}/preview")
 async def preview(request: Request, name: str) -> Response:
     form = await request.form()
-    caller = _gate(request).admit(request, "operator", name, str(form.get("csrf", "")))
+    caller = await _gate(request).admitted(request, "operator", name, str(form.get("csrf", "")))
     uploaded = form.get("file")
     content = await uploaded.read() if isinstance(uploaded, UploadFile) else b""
     program = program_of(request, name)
@@ -199,7 +199,7 @@ async def act(request: Request, name: str, action: str) -> Response:
     if action not in ACTIONS:
         raise Refusal(404, f"there is nothing at {request.url.path!r}")
     role, do = ACTIONS[action]
-    caller = _gate(request).admit(request, role, name, str(form.get("csrf", "")))
+    caller = await _gate(request).admitted(request, role, name, str(form.get("csrf", "")))
     program = await run_in_threadpool(program_of, request, name)
     try:
         await run_in_threadpool(do, program, form, {"by": caller.label, "key": _key(form)})

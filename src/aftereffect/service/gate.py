@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from urllib.parse import unquote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from aftereffect.service.guards import Buckets
@@ -26,10 +27,8 @@ class Gate:
 
     def caller(self, request: Request) -> Caller | None:
         """Whose request it is: a token in the header, else a session."""
-        given = request.headers.get("authorization")
-        if given is not None:
-            kind, _, token = given.partition(" ")
-            found = self.tokens.caller(token.strip()) if kind.lower() == "bearer" else None
+        if "authorization" in request.headers:
+            found = self.tokens.caller(_token(request))
             if found is None:
                 self.slow_down(request)
                 raise Refusal(401, "this token is not known here, or no longer", {"WWW-Authenticate": "Bearer"})
@@ -42,6 +41,12 @@ class Gate:
         wait = self._wrong.take(request.client.host if request.client else "")
         if wait > 0.0:
             raise Refusal(429, "too many wrong tokens from this address", {"Retry-After": str(max(1, round(wait)))})
+
+    async def admitted(self, request: Request, role: str, program: str | None, csrf: str | None = None) -> Caller:
+        """As `admit`; only a caller who must be looked up in the store is worth a thread."""
+        if "authorization" in request.headers and self.tokens.remembers(_token(request)):
+            return self.admit(request, role, program, csrf)
+        return await run_in_threadpool(self.admit, request, role, program, csrf)
 
     def admit(self, request: Request, role: str, program: str | None, csrf: str | None = None) -> Caller:
         """The caller, if the role is theirs; a program that is not theirs does not exist for them.
@@ -63,16 +68,21 @@ class Gate:
         return caller
 
 
+def _token(request: Request) -> str:
+    kind, _, token = request.headers["authorization"].partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
+
+
 def _same(a: str, b: str) -> bool:
     return hmac.compare_digest(a.encode(), b.encode())
 
 
-def needs(role: str, program: str | None = OWN) -> Callable[[Request], Caller]:
+def needs(role: str, program: str | None = OWN) -> Callable[[Request], Awaitable[Caller]]:
     """A dependency that admits a role: for the program in the path, for all programs (None), or for any at all."""
 
-    def admitted(request: Request) -> Caller:
+    async def admitted(request: Request) -> Caller:
         gate: Gate = request.app.state.gate
-        return gate.admit(request, role, request.path_params["name"] if program == OWN else program)
+        return await gate.admitted(request, role, request.path_params["name"] if program == OWN else program)
 
     admitted.role, admitted.program = role, program  # type: ignore[attr-defined]
     return admitted

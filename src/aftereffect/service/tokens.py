@@ -11,6 +11,7 @@ import hmac
 import secrets
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -19,6 +20,7 @@ import sqlalchemy as sql
 
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.programs.database import Database
+from aftereffect.programs.errors import StoreError
 from aftereffect.programs.schema import tables
 
 ROLES = ("viewer", "operator", "admin")  # each may do what those before it may
@@ -119,6 +121,10 @@ class Tokens:
         """Whose token it is; None if nobody's, or no longer."""
         return self._remembered(token, self._look_up)
 
+    def remembers(self, token: str) -> bool:
+        """Whether it was looked up a moment ago, so that `caller` need not ask the store."""
+        return self._recent(_hash(token)) is not None
+
     def log_in(self, token: str) -> tuple[str, Caller] | None:
         """A session for a token, and the secret of its cookie."""
         caller = self.caller(token)
@@ -146,17 +152,22 @@ class Tokens:
             self._known.clear()
 
     def _remembered(self, secret: str, look_up: Any) -> Caller | None:
-        name, now = _hash(secret), time.monotonic()
-        with self._lock:
-            until, known = self._known.get(name, (0.0, None))
-        if known is not None and now < until:
+        name = _hash(secret)
+        known = self._recent(name)
+        if known is not None:
             return known
         found: Caller | None = look_up(secret)
+        now = time.monotonic()
         with self._lock:
             self._known = {n: (t, c) for n, (t, c) in self._known.items() if t > now}
             if found is not None:
                 self._known[name] = (now + TRUSTED_FOR, found)
         return found
+
+    def _recent(self, name: str) -> Caller | None:
+        with self._lock:
+            until, known = self._known.get(name, (0.0, None))
+        return known if time.monotonic() < until else None
 
     def _look_up(self, token: str) -> Caller | None:
         parts = token.split("_", 2)
@@ -186,7 +197,10 @@ class Tokens:
             return None
         if now - self._noted.get(row["id"], 0.0) > LAST_USE_EVERY:
             self._noted[row["id"]] = now
-            with self._database.writing() as connection:
+            with (
+                suppress(StoreError),
+                self._database.writing() as connection,
+            ):  # who only reads needs no disk to write on
                 connection.execute(tokens.update().where(tokens.c.id == row["id"]).values(last_used=now))
         return Caller(row["id"], row["label"], row["role"], row["program"])
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from aftereffect.model.curves import Floats
-from aftereffect.policies.base import Policy, Setting
+from aftereffect.policies.base import Policy
 from aftereffect.policies.course import Course, Round
 from aftereffect.policies.rules import PlainState
+from aftereffect.policies.setting import Setting
 
 
 class Delayed:

@@ -8,7 +8,7 @@ import numpy as np
 
 from aftereffect._compile import explaining, kernel
 from aftereffect.model.curves import Floats
-from aftereffect.model.problem import OwnWorld
+from aftereffect.model.own_world import OwnWorld
 from aftereffect.model.world import LARGEST_STEP, MEASURED, TOLERANCE, VALUE, Ints, World, observe, step
 from aftereffect.policies.pace import before_the_first, keep_pace
 from aftereffect.policies.rules import ask, is_foreign, is_plain, note, tell

@@ -14,6 +14,7 @@ from aftereffect.errors import AftereffectError, require_one_of, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.world import Ints
 from aftereffect.oracle.best_fixed import BestFixed
+from aftereffect.simulation.saving import save_results
 from aftereffect.simulation.shown import dataset, html_table
 from aftereffect.theory.fair import FairOptimum, pairs_of
 
@@ -217,9 +218,7 @@ class Result:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file (numpy's `.npz`) that `ae.load_result` reads."""
-        from aftereffect.simulation.saving import save_result
-
-        save_result(self, Path(path))
+        save_results([self], False, Path(path))
 
     def to_xarray(self) -> xarray.Dataset:
         """Arrays with named dimensions, for which xarray is needed (extra `xarray`)."""
@@ -277,9 +276,7 @@ class Comparison(Mapping[str, Result]):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file (numpy's `.npz`) that `ae.load_result` reads."""
-        from aftereffect.simulation.saving import save_result
-
-        save_result(self, Path(path))
+        save_results(list(self._results.values()), True, Path(path))
 
     def _repr_html_(self) -> str:
         return html_table(repr(self).splitlines()[0], self._results)

@@ -21,7 +21,8 @@ from aftereffect.model.problem import Problem
 from aftereffect.model.world import Ints
 from aftereffect.oracle.benchmark import fixed_utilities, moving_utilities
 from aftereffect.oracle.best_fixed import BestFixed, best_fixed
-from aftereffect.policies.base import Policy, Setting
+from aftereffect.policies.base import Policy
+from aftereffect.policies.setting import Setting
 from aftereffect.simulation.delayed import delayed_state
 from aftereffect.simulation.kernel import SUMS, TRACED, buffers, checkpoint_rows, run, sums
 from aftereffect.simulation.provenance import provenance_of
@@ -121,7 +122,16 @@ def run_once(
     allocation, impact = np.split(kept[:, SUMS:], 2, axis=1)
     utility, realised, violation, violated = kept[:, :SUMS].T
     state = state if late is None else state.policy.course.settled.state
-    return Run(utility, realised, violation, violated, allocation, problem.impact_after_g(impact), full, state)
+    return Run(
+        utility,
+        realised,
+        violation=violation,
+        violated=violated,
+        allocation=allocation,
+        impact=problem.impact_after_g(impact),
+        trace=full,
+        state=state,
+    )
 
 
 def checkpoint_rounds(horizon: int, checkpoints: int | Sequence[int] | npt.NDArray[Any]) -> Ints:
@@ -200,7 +210,9 @@ def simulate(
     prepared = [Instance.of(p, rounds) for p in drawn]
     for p in policies:  # a policy that cannot start here says so before anything runs
         p.state(setting_for(drawn[0], horizon, stream(seed, 0, 0, POLICY)))
-    finished = _run_all(prepared, policies, rounds, seed, runs, workers, trace, progress)
+    finished = _run_all(
+        prepared, policies, rounds=rounds, seed=seed, runs=runs, workers=workers, trace=trace, progress=progress
+    )
     results = [
         gather(p, prepared, rounds, runs, [finished[p.key, i, r] for i in range(len(prepared)) for r in range(runs)])
         for p in policies
@@ -243,7 +255,17 @@ def _run_all(
     def one(policy: Policy, instance: int, number: int) -> Run:
         report = None if progress is None else lambda done: progress(policy.key, done)
         problem = prepared[instance].problem
-        return run_once(problem, policy, rounds, seed, instance, number, trace, report, stop.is_set)
+        return run_once(
+            problem,
+            policy,
+            rounds=rounds,
+            seed=seed,
+            instance=instance,
+            number=number,
+            trace=trace,
+            progress=report,
+            stopped=stop.is_set,
+        )
 
     work = [(p, i, r) for p in policies for i in range(len(prepared)) for r in range(runs)]
     if workers == 1:

@@ -12,7 +12,8 @@ from aftereffect._compile import kernel
 from aftereffect._random import WORLD, stream
 from aftereffect.errors import AftereffectError, require_whole
 from aftereffect.model.curves import Floats
-from aftereffect.model.problem import OwnWorld, Problem
+from aftereffect.model.own_world import OwnWorld
+from aftereffect.model.problem import Problem
 from aftereffect.model.world import VALUE, Ints, World, step
 
 ON_SIMPLEX = 1e-6  # how far from one the shares may sum
@@ -125,19 +126,19 @@ def step_worlds(
         world = World(
             worlds.rng[i],
             worlds.scratch[i],
-            worlds.codes[j],
-            worlds.constants[j],
-            worlds.knots[j],
-            worlds.guide[j],
-            worlds.later[j],
-            worlds.later_guide[j],
-            worlds.measures[j],
-            worlds.measure_guide[j],
-            worlds.measure_rng[i],
-            worlds.shock_rng[i],
-            worlds.units[i],
-            worlds.impact[i],
-            worlds.window[j],
-            worlds.ring[i],
+            codes=worlds.codes[j],
+            constants=worlds.constants[j],
+            knots=worlds.knots[j],
+            guide=worlds.guide[j],
+            later=worlds.later[j],
+            later_guide=worlds.later_guide[j],
+            measures=worlds.measures[j],
+            measure_guide=worlds.measure_guide[j],
+            measure_rng=worlds.measure_rng[i],
+            shock_rng=worlds.shock_rng[i],
+            units=worlds.units[i],
+            impact=worlds.impact[i],
+            window=worlds.window[j],
+            ring=worlds.ring[i],
         )
         utility[0, i], utility[1, i] = step(world, t, shares[i], seen[i], reward[i])

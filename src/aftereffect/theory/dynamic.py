@@ -116,7 +116,7 @@ def dynamic_optimum(problem: Problem, steps: int | None = None) -> DynamicOptimu
     else:
         bound, values = three_arms(problem, memory, low, high, corners, steps)
         bound = min(bound, dynamic_upper_bound(problem).bound)  # its grid is finer, and often it is tight
-    paths = follow(problem, memory, low, high, corners, fixed, values)
+    paths = follow(problem, memory, low=low, high=high, corners=corners, fixed=fixed, values=values)
     cycle, utility = best_cycle(problem, memory, low, high, fixed, paths)
     achieved = played(problem, memory, cycle)
     assert bound >= utility - 1e-9, f"an upper bound of {bound} below a cycle that earns {utility}"

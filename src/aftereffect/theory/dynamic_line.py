@@ -176,7 +176,7 @@ def two_arms(problem: Problem, m: float, low: float, high: float, steps: int) ->
     bend_one, above_one = cell_slack(one, nodes, m)
     bend_two, above_two = cell_slack(two, 1.0 - nodes[::-1], m)
     slack = bend_one + bend_two[::-1] + np.maximum(above_one, above_two[::-1])
-    line = _Line(nodes, one(nodes), two(1.0 - nodes), slack, m, low, high)
+    line = _Line(nodes, one(nodes), second=two(1.0 - nodes), slack=slack, memory=m, low=low, high=high)
     h = np.zeros(len(nodes))
     bound = _solve_line(line, h)
     states = np.stack([nodes, 1.0 - nodes], axis=1)
@@ -197,7 +197,15 @@ class _Arm:
 
     def solve(self, price: float, tight: float) -> None:
         """The bound at a price; values carry over from the price before."""
-        line = _Line(self.nodes, self.reward - price, self.nothing, self.slack, self.memory, self.low, self.high)
+        line = _Line(
+            self.nodes,
+            self.reward - price,
+            second=self.nothing,
+            slack=self.slack,
+            memory=self.memory,
+            low=self.low,
+            high=self.high,
+        )
         self.bound = _solve_line(line, self.h, tight)
 
 

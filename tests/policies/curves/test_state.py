@@ -8,7 +8,8 @@ import pytest
 import aftereffect as ae
 from aftereffect.experiments.sensitivity import Retuned
 from aftereffect.policies.curves.state import TUNED, tuning_record
-from aftereffect.policies.storage import agent_text, read_agent
+from aftereffect.policies.saving import agent_text
+from aftereffect.policies.storage import read_agent
 
 NAN = float("nan")
 

@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aftereffect as ae
+from aftereffect.errors import AftereffectWarning
+from aftereffect.policies.setting import Grid
+from aftereffect.simulation.planning import PlanOfRounds, least_sweep, plan, sweep_length
 from aftereffect.theory import bounds
-from aftereffect.theory.planning import PlanOfRounds, least_sweep, plan, sweep_length
 
 CASES = [
     {"arms": 2, "horizon": 100_000, "memory": 0.4},
@@ -46,6 +48,12 @@ def test_grid_phases_and_state_are_the_policys(case: dict[str, Any]) -> None:
     assert made.cells == int((grid.high - grid.low + 1).sum())
     assert made.effective_estimation == cut.effective_estimation
     assert made.state_bytes == bytes_of(state)
+
+
+def test_where_the_policy_takes_fewer_levels_than_the_horizon_asks_for_the_plan_has_those() -> None:
+    with pytest.warns(AftereffectWarning, match="taking 10,000"):
+        made = plan(arms=2, horizon=10**15, memory=0.4)
+    assert made.levels == 10_000
 
 
 @given(
@@ -91,7 +99,7 @@ def test_the_sweep_takes_as_many_phases_as_in_a_run(arms: int) -> None:
         while len(covered) < made.cells:
             covered |= set(enumerate(chosen[phases].tolist()))
             phases += 1
-        assert least_sweep(made.levels, grid.low, grid.high) <= phases
+        assert least_sweep(grid) <= phases
         assert abs(phases - made.sweep_phases) <= 2  # the policy draws among equals
 
 
@@ -103,7 +111,7 @@ def test_with_two_arms_the_sweep_is_the_grid() -> None:
 
 def test_a_sweep_too_long_to_play_through_is_bounded_from_below() -> None:
     low, high = np.ones(200, dtype=np.int64), np.full(200, 2801, dtype=np.int64)
-    count, exact = sweep_length(3000, low, high)
+    count, exact = sweep_length(Grid(3000, low, high))
     assert not exact
     assert count == math.ceil(200 * (1 + 2801) * 2801 / 2 / 3000)
 
@@ -154,7 +162,7 @@ def test_a_plan_as_plain_data_has_no_infinity() -> None:
         ({"half_life": 3}, "either memory or half_life"),
         ({"memory": None, "half_life": -1}, "half_life must be above 0"),
         ({"estimation": 1.0}, "estimation must lie between 0 and 1"),
-        ({"lipschitz": 0.0}, "lipschitz must be above 0"),
+        ({"lipschitz": 0.0}, "lipschitz must be a number above 0"),
         ({"zero": 1}, "zero must be true or false"),
         ({"arms": 10_000, "horizon": 10**12}, "more than 10,000,000 cells"),
     ],

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError, MissingParameter, require, require_numbers, require_whole, shown
+from aftereffect.errors import AftereffectError, MissingParameter, require, require_whole
 from aftereffect.model.impacts import memory_of
-from aftereffect.model.limits import Limits
-from aftereffect.model.world import Ints
 from aftereffect.oracle.levels import best_levels
+from aftereffect.policies.grid import fresh_cells
+from aftereffect.policies.phased import HistoryUCB
+from aftereffect.policies.setting import Grid, Setting
+from aftereffect.policies.state_files import parts_of, states_in
 from aftereffect.theory import bounds
-from aftereffect.theory.tuning import Phases, action_levels, phases
+from aftereffect.theory.tuning import Phases
 
 MOST_ARMS = 10_000
 MOST_CELLS = 10_000_000  # of a grid: its statistics are kept in memory
@@ -63,7 +64,7 @@ class PlanOfRounds:
 
     def document(self) -> dict[str, Any]:
         """As plain data; what is infinite is None."""
-        found = dataclasses.asdict(self)
+        found = asdict(self)
         found["bounds"] = {name: value if math.isfinite(value) else None for name, value in self.bounds.items()}
         return found
 
@@ -83,19 +84,21 @@ def plan(
     >>> made.levels, made.phase_length, made.sweep_phases
     (13, 6, 12)
     """
-    rate = _checked(arms, horizon, memory, half_life, estimation, zero, lipschitz)
-    # Without memory there is nothing to wait for: every round counts, and Algorithm 3 is Algorithm 1.
-    share = estimation if rate > 0 else 1.0
-    levels = action_levels(max(1, round(horizon * share)), arms, zero)
+    require_whole("plan: arms", arms, 1, MOST_ARMS)
+    require_whole("plan: horizon", horizon, 1, 10**15)
+    given = _memory(memory, half_life)
+    policy = HistoryUCB(memory=given, estimation=estimation, zero=zero, lipschitz=lipschitz)
+    setting, rate = Setting(arms, horizon), float(given)
+    cut, grid = policy.plan(setting), policy.grid(setting)
+    assert grid is not None
+    levels = grid.levels
     _check_cells(arms, levels)
-    cut = phases(rate, estimation, levels, arms, lipschitz) if rate > 0 else Phases(0, 1)
-    low, high = Limits.of(arms).levels(levels, zero)
     whole = max(horizon // cut.length, 1)  # a horizon shorter than a phase still begins one
     approach = min(whole * cut.approach, horizon)
     counted = min(whole * cut.estimation, horizon - approach)
-    sweep_phases, exact = sweep_length(levels, low, high)
+    sweep_phases, exact = sweep_length(grid)
     sweep_rounds = min(sweep_phases * cut.length, horizon)
-    cells = int((high - low + 1).sum())
+    cells = int((grid.high - grid.low + 1).sum())
     made = PlanOfRounds(
         arms=arms,
         horizon=horizon,
@@ -120,38 +123,17 @@ def plan(
         share_approach=approach / horizon,
         share_estimation=counted / horizon,
         share_sweep=sweep_rounds / horizon,
-        state_bytes=_state_bytes(arms, levels),
+        state_bytes=_state_bytes(policy, setting, levels),
         seconds=horizon * arms * SECONDS_A_ROUND_AND_ARM + whole * arms * levels**2 * SECONDS_A_CELL_PAIR,
     )
-    return dataclasses.replace(made, bounds=_bounds(made, max(1, counted)))
+    return replace(made, bounds=_bounds(made, max(1, counted)))
 
 
-def _checked(
-    arms: int,
-    horizon: int,
-    memory: float | None,
-    half_life: float | None,
-    estimation: float,
-    zero: bool,
-    lipschitz: float,
-) -> float:
-    """The memory, once everything is known to make sense."""
-    for name, value, most in (("arms", arms, MOST_ARMS), ("horizon", horizon, 10**15)):
-        require_whole(f"plan: {name}", value, 1, most)
+def _memory(memory: float | None, half_life: float | None) -> float:
     if memory is None and half_life is None:
         raise MissingParameter("plan needs memory (how strongly the past weighs, in [0, 1)) or half_life (in rounds)")
     require(memory is None or half_life is None, "plan: give either memory or half_life, not both")
-    if memory is None:
-        assert half_life is not None
-        rate = memory_of(half_life)
-    else:
-        rate = memory
-    require_numbers("plan", memory=rate, estimation=estimation, lipschitz=lipschitz)
-    require(0 <= rate < 1, f"plan: memory must lie in [0, 1), got {shown(rate)}")
-    require(0 < estimation < 1, f"plan: estimation must lie between 0 and 1, got {shown(estimation)}")
-    require(lipschitz > 0, f"plan: lipschitz must be above 0, got {shown(lipschitz)}")
-    require(isinstance(zero, (bool, np.bool_)), f"plan: zero must be true or false, got {shown(zero)}")
-    return float(rate)
+    return memory_of(half_life) if half_life is not None else memory  # type: ignore[return-value]
 
 
 def _check_cells(arms: int, levels: int) -> None:
@@ -159,38 +141,41 @@ def _check_cells(arms: int, levels: int) -> None:
         raise AftereffectError(f"plan: {arms:,} arms x {levels:,} levels are more than {MOST_CELLS:,} cells")
 
 
-def sweep_length(levels: int, low: Ints, high: Ints) -> tuple[int, bool]:
+def sweep_length(grid: Grid) -> tuple[int, bool]:
     """Phases of the initial sweep, and whether they were counted by playing it through; else the number is a lower bound.
 
     As the policy does, each phase deploys the levels that cover most cells not deployed yet; among equals the policy draws, which
     can make a difference of a phase or two.
     """
-    arms = len(low)
-    least = least_sweep(levels, low, high)
-    if arms * levels**2 * least > SWEEP_WORK:
+    arms = len(grid.low)
+    least = least_sweep(grid)
+    if arms * grid.levels**2 * least > SWEEP_WORK:
         return least, False
-    fresh = np.zeros((arms, levels + 1))
-    for k in range(arms):
-        fresh[k, low[k] : high[k] + 1] = 1.0
+    fresh, low, high = fresh_cells(grid, arms), grid.low.tolist(), grid.high.tolist()
     count = 0
     while fresh.any():
-        chosen, _ = best_levels(fresh, zero=True, low=low.tolist(), high=high.tolist(), seed=count)
+        chosen, _ = best_levels(fresh, zero=True, low=low, high=high, seed=count)
         fresh[np.arange(arms), chosen] = 0.0
         count += 1
     return count, True
 
 
-def least_sweep(levels: int, low: Ints, high: Ints) -> int:
+def least_sweep(grid: Grid) -> int:
     """No sweep is shorter: an allocation holds one level of each arm, and its levels add up to N."""
-    widths = high - low + 1
-    total = int(((low + high) * widths).sum()) // 2
-    return max(int(widths.max()), -(-total // levels))
+    widths = grid.high - grid.low + 1
+    total = int(((grid.low + grid.high) * widths).sum()) // 2
+    return max(int(widths.max()), -(-total // grid.levels))
 
 
-def _state_bytes(arms: int, levels: int) -> int:
-    """The policy's arrays: eleven numbers for each cell (statistics and work), few besides; eight bytes each."""
-    words, codes, constants, clock = 4, 4, 2, 8
-    return 8 * (11 * arms * (levels + 1) + 5 * arms + words + codes + constants + clock)
+def _state_bytes(policy: HistoryUCB, setting: Setting, levels: int) -> int:
+    """Of the policy's arrays: each level adds the same, so two small grids say what a large one takes."""
+    two, three = (_bytes_of(replace(policy, zero=True, levels=n).state(setting)) for n in (2, 3))
+    return two + (levels - 2) * (three - two)
+
+
+def _bytes_of(state: Any) -> int:
+    arrays = (part for _, owner in states_in(state) for part in parts_of(owner).values())
+    return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
 
 def _bounds(made: PlanOfRounds, counted: int) -> dict[str, float]:

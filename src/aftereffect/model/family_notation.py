@@ -1,0 +1,54 @@
+"""Families of problems from their short notation: `aftereffect.notation` reads it, here its names get their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from aftereffect.errors import AftereffectError, UnknownName, require_whole
+from aftereffect.model.catalog import Family, family
+from aftereffect.model.feedback import Noise, Shock
+from aftereffect.model.impacts import Discounted, Instant, Logistic, MonotoneTable, Power, Smoothed, Window
+from aftereffect.notation import Named, parse
+
+_IMPACTS = {"instant": Instant, "discounted": Discounted, "smoothed": Smoothed, "window": Window}
+_MONOTONE = {"power": Power, "logistic": Logistic, "table": MonotoneTable}
+_KINDED = {"noise": Noise, "shock": Shock}  # a name in brackets is their kind
+
+
+def family_from(notation: str) -> tuple[Family, int | None]:
+    """A family from its short notation, and the seed if one stands in it.
+
+    >>> family_from("patrol:arms=3,impact=smoothed(memory=0.5,start=1)")[0].impact
+    Smoothed(memory=0.5, start=1, g=None)
+    """
+    named = parse(notation)
+    parameters = {key: _thing(key, value) for key, value in named.parameters.items()}
+    seed = parameters.pop("seed", None)
+    if seed is not None:
+        require_whole("seed", seed, 0)
+    return family(named.name, **parameters), seed
+
+
+def _thing(key: str, value: Any) -> Any:
+    """Impacts, g, noise and shocks by name; everything else as it is."""
+    if isinstance(value, list):
+        return [_thing(key, v) for v in value]
+    if key == "noise" and value is None:
+        return "none"  # the notation reads the word as None
+    kinds: Mapping[str, Callable[..., Any]] | None = {"impact": _IMPACTS, "g": _MONOTONE}.get(key)
+    if kinds is None:
+        if not isinstance(value, Named):
+            return value
+        if key not in _KINDED:
+            raise AftereffectError(f"{key} takes no parameters in brackets, got {value.name}(..)")
+        kinds = {value.name: partial(_KINDED[key], kind=value.name)}
+    wanted = value if isinstance(value, Named) else Named(str(value))
+    if wanted.name not in kinds:
+        raise UnknownName(key, wanted.name, kinds)
+    inner = {k: _thing(k, v) for k, v in wanted.parameters.items()}
+    try:
+        return kinds[wanted.name](**inner)
+    except TypeError as error:
+        raise AftereffectError(f"{key} {wanted.name!r}: {error}") from error
