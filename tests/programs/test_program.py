@@ -185,3 +185,21 @@ def test_rewards_come_as_people_have_them(sqlite: Store):
     program.advise()
     program.tell(np.array([0.5, np.nan, 0.25]))
     assert program.events()[-1]["request"]["rewards"] == {"north": 0.5, "south": 0.25}
+
+
+def test_the_log_in_pages_is_the_log(store: Store):
+    past = [{"allocation": [0.5, 0.3, 0.2], "rewards": [0.1, 0.2, 0.3]}] * 3
+    program = store.create("loans", ARMS, policy="thompson-split", records=past)
+    for i in range(5):
+        program.advise()
+        program.deploy()
+        if i % 2:
+            program.tell(outcome(i), round=program.rounds)
+    program.tell({"north": 0.9}, round=4)  # late
+    program.advise()
+    whole = program.log
+    assert [entry["round"] for entry in whole] == list(range(1, 9))
+    for size in (1, 3, 100):
+        pages = [program.log_after(start, size) for start in range(0, program.rounds, size)]
+        assert [entry for page in pages for entry in page] == whole
+    assert program.log_after(8) == []

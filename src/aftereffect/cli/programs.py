@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import getpass
 import json
 import sys
@@ -21,6 +20,7 @@ from aftereffect.cli.request import MOST, read_number
 from aftereffect.errors import AftereffectError, require
 from aftereffect.programs.importing import import_program
 from aftereffect.programs.program import Program
+from aftereffect.programs.rewards_table import Told, by_round, read_rewards
 from aftereffect.programs.store import open_store
 
 LARGEST = 100_000_000  # bytes of a table of rewards
@@ -129,7 +129,7 @@ def tell_table(
     require(not words, "give ARM=reward or --csv, not both")
     program, who = _program(store, name), _who(by)
     answers = []
-    for found, (rewards, trials) in _rounds(file).items():
+    for found, (rewards, trials) in _rewards(file).items():
         round = number if found is None else found
         own = None if key is None else key if found is None else f"{key}-{found}"
         answers.append(program.tell(rewards, trials=trials, round=round, replace=replace, key=own, by=who))
@@ -279,35 +279,13 @@ def _once(option: str, pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
     return found
 
 
-def _rounds(file: str) -> dict[int | None, tuple[dict[str, float], dict[str, float] | None]]:
+def _rewards(file: str) -> dict[int | None, Told]:
     """Rewards and trials by round, from a table with a row for each arm."""
     text = sys.stdin.read() if file == "-" else _text(file)
-    reader = csv.DictReader(text.splitlines())
-    columns = [name.strip() for name in reader.fieldnames or []]
-    reader.fieldnames = columns
-    good = "arm" in columns and (("reward" in columns) != ("successes" in columns))
-    require(
-        good, f"--csv {file!r} needs columns arm and reward, or arm, successes and trials; got {', '.join(columns)}"
-    )
-    require("successes" not in columns or "trials" in columns, f"--csv {file!r}: successes need trials")
-    words: dict[int | None, list[str]] = {}
-    for i, row in enumerate(reader, 2):
-        if None in row or None in row.values():
-            raise AftereffectError(f"--csv {file!r}, line {i}: not as many cells as columns")
-        number = read_number(f"--csv {file!r}, line {i}: round", row["round"], 1, MOST) if "round" in columns else None
-        words.setdefault(number, []).append(f"{row['arm'].strip()}={_cell(row)}")
-    require(bool(words), f"--csv {file!r} has no rows")
-    return {number: _outcomes(found) for number, found in words.items()}
-
-
-def _cell(row: dict[str, str]) -> str:
-    if "successes" in row:
-        return f"{row['successes'].strip()}/{row['trials'].strip()}"
-    reward = row["reward"].strip()
-    if "trials" not in row:
-        return reward
-    trials = read_real("trials", row["trials"])
-    return f"{read_real('reward', reward) * trials!r}/{trials!r}"
+    try:
+        return by_round(read_rewards(text))
+    except AftereffectError as error:
+        raise AftereffectError(f"--csv {file!r}: {error}") from None
 
 
 def _text(file: str) -> str:

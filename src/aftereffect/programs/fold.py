@@ -95,11 +95,8 @@ class Fold:
 
     def units(self, allocation: dict[str, float]) -> dict[str, int] | None:
         """Whole units for every arm, where the program splits units."""
-        if self.about.get("units") is None:
-            return None
-        given = np.zeros(len(self.names))
-        share_out(self.in_order(allocation), self.about["units"], given)
-        return {name: int(count) for name, count in zip(self.names, given, strict=True)}
+        units = self.about.get("units")
+        return None if units is None else whole_units(self.by_name(self.in_order(allocation)), units)
 
     def text(self) -> str:
         """The state as a snapshot holds it."""
@@ -122,6 +119,13 @@ class Fold:
         fold.made_with, fold.archived, fold.own = content["made_with"], content["archived"], content["own"]
         fold.count, fold.head = count, head
         return fold
+
+
+def whole_units(allocation: dict[str, float], units: int) -> dict[str, int]:
+    """How many of the units each arm gets: whole ones, all of them."""
+    given = np.zeros(len(allocation))
+    share_out(np.array(list(allocation.values())), units, given)
+    return {name: int(count) for name, count in zip(allocation, given, strict=True)}
 
 
 def _create(fold: Fold, request: Content, recorded: Content | None) -> Content:

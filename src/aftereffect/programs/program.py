@@ -159,6 +159,16 @@ class Program:
         """Every round: what was advised, deployed and told, when and by whom."""
         return rounds_of(self.events())
 
+    def log_after(self, round: int = 0, limit: int = 100) -> list[Content]:
+        """The part of the log after a round: at most so many rounds, read from their own events alone."""
+        of_these = (events.c.round > round) & (events.c.round <= round + limit)
+        with self._database.reading() as connection:
+            entry = ledger.find(connection, self.name)
+            query = sa.select(events.c.body).where(events.c.program == entry.id, (events.c.sequence == 1) | of_these)
+            bodies = connection.scalars(query.order_by(events.c.sequence)).all()
+        found = rounds_of(Event.read(body).document() for body in bodies)
+        return [entry for entry in found if round < entry["round"] <= round + limit]
+
     @property
     def head(self) -> str:
         """The hash of the last event; kept elsewhere, it vouches for the whole record."""

@@ -100,9 +100,8 @@ def events(request: Request, name: str, caller: Viewer, after: After = 0, limit:
 
 @router.get("/programs/{name}/rounds", summary="Round by round: advised, deployed, told")
 def rounds(request: Request, name: str, caller: Viewer, after: After = 0, limit: Limit = 100) -> Page:
-    program = program_of(request, name)
-    found = [row for row in program.log if row["round"] > after][:limit]
-    return Page(items=found, next=found[-1]["round"] if len(found) == limit else None)
+    program, end = program_of(request, name), after + limit
+    return Page(items=program.log_after(after, limit), next=end if end < program.rounds else None)
 
 
 @router.get("/programs/{name}/limits", summary="Floors and caps")

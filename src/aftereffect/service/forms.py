@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from typing import Any
 
 from starlette.datastructures import FormData
 
 from aftereffect.errors import AftereffectError
 from aftereffect.programs.program import Program
+from aftereffect.programs.rewards_table import Row, by_round, read_number, read_rewards
 
 
 def number(what: str, text: Any) -> float:
-    """A finite number; a comma may stand for the point."""
-    try:
-        value = float(str(text).strip().removesuffix("%").replace(",", "."))
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise AftereffectError(f"{what} must be a number, got {str(text)[:40]!r}")
-    return value
+    """A finite number, also with a percent sign."""
+    return read_number(what, str(text).strip().removesuffix("%"))
 
 
 def whole(what: str, text: Any) -> int:
@@ -103,59 +96,21 @@ def as_text(content: bytes) -> str:
         return content.decode("cp1252", errors="replace")
 
 
-COLUMNS = ("round", "arm", "reward", "successes", "trials")
-
-
-def rows_of(program: Program, text: str) -> list[dict[str, Any]]:
-    """A table of rewards as it will be told: round, arm, mean reward, trials."""
-    reader = csv.DictReader(text.splitlines())
-    columns = [str(name).strip().lower() for name in reader.fieldnames or []]
-    unknown = [name for name in columns if name not in COLUMNS]
-    if "round" not in columns or "arm" not in columns or ("reward" in columns) == ("successes" in columns) or unknown:
-        raise AftereffectError(
-            f"the file needs the columns round, arm, and reward or successes and trials; it has {', '.join(columns)}"
-        )
-    reader.fieldnames = columns
-    rows = [_row(program, line, found) for line, found in enumerate(reader, 2)]
-    if not rows:
-        raise AftereffectError("the file has no rows")
-    seen: set[tuple[int, str]] = set()
-    for line, row in enumerate(rows, 2):
-        if (row["round"], row["arm"]) in seen:
-            raise AftereffectError(f"line {line}: round {row['round']} has arm {row['arm']!r} twice")
-        seen.add((row["round"], row["arm"]))
+def rows_of(program: Program, text: str) -> list[Row]:
+    """A table of rewards as it will be told, every round and arm of it known."""
+    rows = read_rewards(text)
+    for row in rows:
+        if row.round is None:
+            raise AftereffectError("the table needs the column round: it says which rounds the rewards are of")
+        if row.arm not in program.names:
+            raise AftereffectError(
+                f"line {row.line}: there is no arm {row.arm!r}; there are {', '.join(program.names)}"
+            )
     return rows
-
-
-def _row(program: Program, line: int, found: dict[str, Any]) -> dict[str, Any]:
-    if None in found or None in found.values():
-        raise AftereffectError(f"line {line}: not as many cells as columns")
-    name = found["arm"].strip()
-    if name not in program.names:
-        raise AftereffectError(f"line {line}: there is no arm {name!r}; there are {', '.join(program.names)}")
-    trials = whole(f"line {line}: trials", found["trials"]) if found.get("trials", "").strip() else None
-    if "successes" in found:
-        if trials is None:
-            raise AftereffectError(f"line {line}: successes need trials")
-        reward = number(f"line {line}: successes", found["successes"]) / trials
-    else:
-        reward = number(f"line {line}: reward", found["reward"])
-    if not 0 <= reward <= 1:
-        raise AftereffectError(f"line {line}: a mean reward lies between 0 and 1, got {reward:g}")
-    return {"round": whole(f"line {line}: round", found["round"]), "arm": name, "reward": reward, "trials": trials}
 
 
 def tell_rows(program: Program, text: str, signed: dict[str, Any]) -> None:
     """Tell a table, one write a round; the same table again changes nothing."""
-    rounds: dict[int, list[dict[str, Any]]] = {}
-    for row in rows_of(program, text):
-        rounds.setdefault(row["round"], []).append(row)
-    for number, rows in rounds.items():
-        counted = all(row["trials"] is not None for row in rows)
-        program.tell(
-            {row["arm"]: row["reward"] for row in rows},
-            trials={row["arm"]: row["trials"] for row in rows} if counted else None,
-            round=number,
-            by=signed["by"],
-            key=f"{signed['key']}-{number}" if signed["key"] else None,
-        )
+    for number, (rewards, trials) in by_round(rows_of(program, text)).items():
+        key = f"{signed['key']}-{number}" if signed["key"] else None
+        program.tell(rewards, trials=trials, round=number, by=signed["by"], key=key)

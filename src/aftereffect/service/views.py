@@ -12,14 +12,13 @@ from aftereffect.policies.agent import Agent
 from aftereffect.policies.curves.estimates import components, mixture
 from aftereffect.policies.curves.fit import COUNT, PRECISION, PULLED
 from aftereffect.policies.curves.state import CurvesState
+from aftereffect.programs.fold import whole_units
 from aftereffect.programs.program import Program
-from aftereffect.programs.rounds import rounds_of
 from aftereffect.service.words import alarms, event_in_words, why
 
 EVENTS_SHOWN = 50
 SEARCHED = 5000  # latest events that a search looks through
 ROUNDS_DRAWN = 520
-EVENTS_A_ROUND = 4  # at most, as a rule: asked, deployed, told, corrected
 NODES_DRAWN = 101
 BAND = 1.96  # deviations: 95 percent
 
@@ -29,7 +28,7 @@ def program_view(program: Program, search: str = "", before: int | None = None, 
     shown = program.show()
     found, older = _events(program, shown["events"], search, before)
     advice = shown["asked"]
-    rounds = latest_rounds(program, shown["events"])
+    rounds = latest_rounds(program, shown["rounds"])
     deployed = [row["allocation"] for row in rounds]
     reasons = {} if shown["archived"] else program.explain()
     return {
@@ -37,7 +36,7 @@ def program_view(program: Program, search: str = "", before: int | None = None, 
         "advice": None if advice is None else _advice(advice, shown, deployed[-1] if deployed else {}),
         "reason": why(reasons) if advice is not None else [],
         "alarms": alarms(reasons),
-        "open_rounds": _open(rounds, shown),
+        "open_rounds": _open(program, rounds, shown),
         "limits": [{"arm": arm, "floor": shown["floors"][arm], "cap": shown["caps"][arm]} for arm in shown["arms"]],
         "events": found,
         "older": older,
@@ -47,23 +46,27 @@ def program_view(program: Program, search: str = "", before: int | None = None, 
 
 
 def _advice(advice: dict[str, Any], shown: dict[str, Any], latest: dict[str, float]) -> list[dict[str, Any]]:
-    rows = []
+    rows, units = [], _units(advice["allocation"], shown)
     for arm, share in advice["allocation"].items():
         change = share - latest[arm] if arm in latest else None
         rows.append(
             {
                 "arm": arm,
                 "share": share,
-                "units": round(share * shown["units"]) if shown["units"] else None,
+                "units": units.get(arm),
                 "change": "new" if change is None else "same" if abs(change) < 5e-4 else f"{100 * change:+.1f} points",
             }
         )
     return rows
 
 
+def _units(allocation: dict[str, float], shown: dict[str, Any]) -> dict[str, int]:
+    return whole_units(allocation, shown["units"]) if shown["units"] else {}
+
+
 def latest_rounds(program: Program, count: int) -> list[dict[str, Any]]:
     """The rounds that the page draws."""
-    return rounds_of(program.events(after=max(0, count - EVENTS_A_ROUND * ROUNDS_DRAWN)))[-ROUNDS_DRAWN:]
+    return program.log_after(max(0, count - ROUNDS_DRAWN), ROUNDS_DRAWN)
 
 
 def _events(program: Program, count: int, search: str, before: int | None) -> tuple[list[dict[str, Any]], int | None]:
@@ -83,9 +86,11 @@ def _row(event: dict[str, Any]) -> dict[str, Any]:
     return {"number": event["sequence"], "at": event["at"], "by": event["by"] or "", "words": event_in_words(event)}
 
 
-def _open(rounds: list[dict[str, Any]], shown: dict[str, Any]) -> list[dict[str, Any]]:
+def _open(program: Program, latest: list[dict[str, Any]], shown: dict[str, Any]) -> list[dict[str, Any]]:
     """Rounds that wait for rewards, with what each arm had and whether it has reported."""
-    waiting = [row for row in rounds if row["round"] in shown["open_rounds"]]
+    drawn = {row["round"]: row for row in latest}
+    older = {n: row for n in shown["open_rounds"] if n not in drawn for row in program.log_after(n - 1, 1)}
+    waiting = [(drawn | older)[number] for number in shown["open_rounds"]]
     return [
         {
             "round": row["round"],
@@ -95,7 +100,7 @@ def _open(rounds: list[dict[str, Any]], shown: dict[str, Any]) -> list[dict[str,
                     "name": arm,
                     "share": row["allocation"].get(arm, 0.0),
                     "told": arm in row["rewards"],
-                    "units": round(row["allocation"].get(arm, 0.0) * shown["units"]) if shown["units"] else None,
+                    "units": _units(row["allocation"], shown).get(arm),
                 }
                 for arm in shown["arms"]
             ],
@@ -117,7 +122,7 @@ def _audited(program: Program) -> dict[str, Any]:
 def charts(program: Program) -> dict[str, Any]:
     """The numbers behind the page's charts."""
     shown = program.show()
-    return {"curves": program.look(curves), "time": _over_time(shown["arms"], latest_rounds(program, shown["events"]))}
+    return {"curves": program.look(curves), "time": _over_time(shown["arms"], latest_rounds(program, shown["rounds"]))}
 
 
 def curves(agent: Agent) -> list[dict[str, Any]]:
