@@ -105,7 +105,7 @@ class Spoiler:
 
     def body(self, operation: dict[str, Any]) -> bytes:
         if "requestBody" not in operation:
-            return self.pick([b"", b"", b"{}", b"\xff"])
+            return bytes(self.pick([b"", b"", b"{}", b"\xff"]))
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
         body = {
             name: self.value(given)
@@ -124,9 +124,8 @@ class Spoiler:
 
     def cut(self, text: bytes) -> bytes:
         at = int(self.random.integers(len(text)))
-        return self.pick(
-            [text[:at], text[:at] + bytes([self.random.integers(256)]) + text[at + 1 :], b"[" * 5000, text * 2]
-        )
+        other = text[:at] + bytes([self.random.integers(256)]) + text[at + 1 :]
+        return bytes(self.pick([text[:at], other, b"[" * 5000, text * 2]))
 
 
 def _never_breaks(service: Service, count: int, seed: int) -> None:
