@@ -102,3 +102,7 @@ class CannotCompile(AftereffectError):
 
 class AftereffectWarning(UserWarning):
     """Something was done differently from what was asked, for a reason that is said."""
+
+
+class DoubtfulAssumption(AftereffectWarning):
+    """A policy takes for granted what does not hold in the problem it runs on."""

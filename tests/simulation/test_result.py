@@ -164,3 +164,12 @@ def test_results_are_worth_reading(comparison: ae.Comparison) -> None:
     assert [line.split()[0] for line in table.splitlines()[2:]] == sorted(
         comparison, key=lambda k: comparison[k].mean[-1]
     )
+
+
+def test_one_instance_of_a_family_says_that_it_stands_for_itself_only() -> None:
+    family, said = ae.family("patrol", arms=2), "one instance of the family"
+    one = ae.simulate(family, [ae.DUCB()], runs=3, instances=1, **OPTIONS)
+    for shown in (repr(one), one._repr_html_(), repr(one["d-ucb"]), one["d-ucb"]._repr_html_()):
+        assert said in shown
+    for other in (family, family.draw(1)):
+        assert said not in repr(ae.simulate(other, ae.DUCB(), runs=3, **OPTIONS))

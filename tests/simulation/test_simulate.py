@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import aftereffect as ae
+from aftereffect.errors import DoubtfulAssumption
 from aftereffect.simulation import simulate as module
 from aftereffect.simulation.simulate import checkpoint_rounds, draw_instances
 from tests.simulation.cases import IDS, POLICIES
@@ -185,3 +188,81 @@ def test_a_policy_that_cannot_start_says_so() -> None:
     own = ae.OwnImpact(lambda s, p: (s, p), limit_at=lambda p: p)
     with pytest.raises(ae.MissingParameter, match="memory"):
         ae.simulate(ae.problem("gaussian", impact=own), ae.HistoryUCB(), 100)
+
+
+def test_a_family_without_instances_gives_each_run_its_own() -> None:
+    family = ae.family("patrol", arms=2, memory=0.3)
+    own = ae.simulate(family, ae.DUCB(), 100, runs=3, seed=9, threads=1)
+    _identical(own, ae.simulate(family, ae.DUCB(), 100, runs=1, instances=3, seed=9, threads=1))
+    assert own.regret.shape[0] == 3
+    assert len({b.utility for b in own.best}) == 3
+
+
+def test_the_best_fixed_allocations_do_not_depend_on_threads() -> None:
+    family = ae.family("lipschitz", arms=3)
+    one, two = (ae.simulate(family, ae.RoundRobin(), 20, runs=1, instances=4, threads=n) for n in (1, 2))
+    _identical(one, two)
+    assert [b.utility for b in one.best] == [b.utility for b in two.best]
+
+
+@pytest.mark.parametrize(
+    ("policy", "options", "said"),
+    [
+        (ae.KLUCB(lipschitz=0.1), {}, "lipschitz=0.1 is below the steepest slope"),
+        (ae.KLUCB(memory=0.2), {}, "memory=0.2 is below the problem's, 0.5"),
+        (ae.KLUCB(), {"driver": "realised"}, "follow the intended shares"),
+        (ae.KLUCB(), {"drift": 1000}, "responses that stay"),
+        (ae.HistoryUCB(memory=0.2), {}, "told a memory of 0.2, the problem's is 0.5"),
+        (ae.CurveThompson(memory_bound=0.3), {}, "at most 0.3, the problem's is 0.5"),
+    ],
+    ids=lambda part: getattr(part, "key", None),
+)
+def test_what_a_policy_takes_for_granted_wrongly_is_said(policy: ae.Policy, options: dict[str, Any], said: str) -> None:
+    problem = ae.problem("patrol", arms=2, memory=0.5, seed=1, **options)
+    with pytest.warns(DoubtfulAssumption, match=said):
+        ae.simulate(problem, policy, 5, runs=1)
+
+
+@pytest.mark.parametrize("policy", [ae.KLUCB(), ae.KLUCB(memory=0.9), ae.HistoryUCB(memory=0.5), ae.HistoryUCB()])
+def test_where_all_holds_nothing_is_said(policy: ae.Policy) -> None:
+    """An upper bound on the memory is all that kl-ucb asks for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ae.simulate(ae.problem("patrol", arms=2, memory=0.5, seed=1), policy, 5, runs=1)
+
+
+def test_processes_give_the_same_numbers() -> None:
+    problem = ae.problem("patrol", arms=2, memory=0.5, seed=1)
+    policies = [OnTheSpot(), ae.DUCB()]
+    told: list[tuple[str, int]] = []
+    apart = ae.simulate(problem, policies, 30, runs=2, processes=2, progress=lambda key, done: told.append((key, done)))
+    together = ae.simulate(problem, policies, 30, runs=2, threads=1)
+    for key in together:
+        _identical(apart[key], together[key])
+    assert sorted(told) == sorted([(p.key, 30) for p in policies] * 2)
+
+
+def test_what_cannot_travel_to_a_process_is_said_at_once() -> None:
+    @dataclass(frozen=True)
+    class Nowhere(OnTheSpot):
+        pass
+
+    with pytest.raises(ae.AftereffectError, match="other processes can import"):
+        ae.simulate(ae.problem("patrol", seed=1), Nowhere(), 5, runs=1, processes=1)
+
+
+@dataclass(frozen=True)
+class OnTheSpot(ae.PlainPolicy):
+    """All to the arm of the round's number."""
+
+    name: ClassVar[str] = "on-the-spot"
+
+    def arrays(self, setting: ae.Setting) -> dict[str, Any]:
+        return {}
+
+    def ask(self, arrays: Any, t: int, allocation: Any) -> None:
+        allocation[:] = 0.0
+        allocation[t % len(allocation)] = 1.0
+
+    def tell(self, arrays: Any, t: int, allocation: Any, seen: Any, reward: Any) -> None:
+        pass

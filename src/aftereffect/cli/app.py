@@ -90,10 +90,16 @@ def simulate(
     runs: Annotated[str, typer.Option(metavar="R", help="Runs of each policy on each instance.")],
     instances: Annotated[
         str | None,
-        typer.Option(metavar="I", help="Problems to draw from the family (default 1; not with seed= in the problem)."),
+        typer.Option(
+            metavar="I",
+            help="Problems to draw from the family (default: one for each run; not with seed= in the problem).",
+        ),
     ] = None,
     seed: Annotated[str, typer.Option(metavar="S", help="Seed of the instances and the runs.")] = "0",
     threads: Annotated[str | None, typer.Option(metavar="N", help="Threads (default: all cores).")] = None,
+    processes: Annotated[
+        str | None, typer.Option(metavar="N", help="Processes in place of threads, for policies in plain Python.")
+    ] = None,
     checkpoints: Annotated[
         str, typer.Option(metavar="C", help="Number of rounds, evenly spaced, at which results are kept.")
     ] = "50",
@@ -123,6 +129,7 @@ def simulate(
         threads=threads,
         checkpoints=checkpoints,
         out=out,
+        processes=processes,
     )
     with progress_bar(request.rounds) as report:
         comparison = request.run(report)

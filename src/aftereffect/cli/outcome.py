@@ -35,7 +35,7 @@ def document(request: Request, comparison: Comparison) -> dict[str, Any]:
                 "rounds": result.rounds.tolist(),
                 "regret_mean": result.mean.tolist(),
                 "regret_std": result.std.tolist(),
-                "runs": result.runs,
+                "runs": request.runs,
                 **_parity(result),
             }
             for notation, result in results.items()
@@ -74,6 +74,8 @@ def show_table(request: Request, comparison: Comparison) -> None:
     if first.parity is not None:
         tolerance = first.parity.tolerance
         lines.insert(0, f"violation: how far the largest gap exceeds the tolerance {tolerance:g}, mean over rounds")
+    if first.remark:
+        lines.append(first.remark)
     show(heading, regret_table(results), Text("\n" + "\n".join(lines)), as_wide_as_needed=True)
 
 
@@ -105,7 +107,7 @@ SMALLEST_SHOWN = 5e-5  # what four decimals can tell from nothing
 def best_fixed_line(result: Result) -> str:
     """What the regret is measured against: its shares for one instance, its utility for several."""
     utilities = [b.utility for b in result.best]
-    if len(utilities) > 1:
+    if len(set(utilities)) > 1:
         return (
             f"best fixed allocation: utility {np.mean(utilities):.5f} a round, mean over {len(utilities)} instances"
             f" ({min(utilities):.5f} to {max(utilities):.5f})"

@@ -38,6 +38,7 @@ class Request:
     threads: int | None
     checkpoints: int
     out: Path | None
+    processes: int | None = None
 
     @property
     def rounds(self) -> int:
@@ -56,6 +57,7 @@ class Request:
             checkpoints=self.checkpoints,
             threads=self.threads,
             progress=progress,
+            processes=self.processes,
         )
 
 
@@ -69,6 +71,7 @@ def read_request(
     threads: str | None,
     checkpoints: str,
     out: str | None,
+    processes: str | None = None,
 ) -> Request:
     """Read the options of `simulate`; the first mistake is raised."""
     count = None if instances is None else read_number("--instances", instances, 1, MOST_OF_EACH)
@@ -83,6 +86,7 @@ def read_request(
         threads=None if threads is None else read_number("--threads", threads, 1, 1024),
         checkpoints=read_number("--checkpoints", checkpoints, 1, MOST_OF_EACH),
         out=None if out is None else check_target(Path(out)),
+        processes=None if processes is None else read_number("--processes", processes, 1, 1024),
     )
 
 

@@ -24,6 +24,7 @@ from aftereffect.errors import (
 from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import Observed
 from aftereffect.model.feedback import Feedback
+from aftereffect.model.problem import Problem
 from aftereffect.notation import Named, parse
 from aftereffect.plugins import load_installed
 from aftereffect.policies.agent import Agent, start_agent
@@ -68,6 +69,16 @@ class Policy:
     def explain(self, state: Any, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         """In plain data, why this allocation in round t."""
         return {}
+
+    def doubts(self, problem: Problem) -> list[str]:
+        """What it takes for granted that does not hold in this problem, one clause each."""
+        told, bound, true = getattr(self, "memory", None), getattr(self, "memory_bound", None), problem.memory
+        found = []
+        if true is not None and told is not None and abs(told - true) > 1e-9:
+            found.append(f"it is told a memory of {told:g}, the problem's is {true:g}")
+        if true is not None and bound is not None and bound < true - 1e-9:
+            found.append(f"it is told a memory of at most {bound:g}, the problem's is {true:g}")
+        return found
 
     def check_state(self, state: Any, fresh: Any) -> None:
         """Refuse (`CorruptFile`) a state read from a file that no course of rounds leads to.

@@ -32,6 +32,8 @@ import numpy as np
 from aftereffect._compile import helper, kernel
 from aftereffect._random import Words
 from aftereffect.model.curves import Floats
+from aftereffect.model.impacts import Window
+from aftereffect.model.problem import Problem
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import (
     Policy,
@@ -246,6 +248,19 @@ class KLUCB(Policy):
             horizon = USUAL_HORIZON if setting.horizon is None else setting.horizon
             levels = min(kl_levels(horizon, setting.arms), most_tuned(setting.arms))
         return make_grid(self, setting, levels, True, None)
+
+    def doubts(self, problem: Problem) -> list[str]:
+        found = []
+        slope = max(curve.lipschitz for curve in (*problem.curves, *problem.later_curves))
+        if slope > self.lipschitz * (1 + 1e-6):
+            found.append(f"lipschitz={self.lipschitz:g} is below the steepest slope of the responses, {slope:.3g}")
+        if self.memory is not None and problem.memory is not None and self.memory < problem.memory - 1e-9:
+            found.append(f"memory={self.memory:g} is below the problem's, {problem.memory:g}, and bounds it no longer")
+        if problem.follows_activations or any(isinstance(impact, Window) for impact in problem.impacts):
+            found.append("its bounds are for impacts that follow the intended shares, without a window")
+        if problem.moving is not None:
+            found.append("its bounds are for responses that stay")
+        return found
 
     def state(self, setting: Setting) -> KLUCBState:
         grid, arms, memory = self.grid(setting), setting.arms, need_memory(self, self.memory, setting)

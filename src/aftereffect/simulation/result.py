@@ -153,6 +153,14 @@ class Result:
         return int(self.rounds[-1])
 
     @property
+    def remark(self) -> str:
+        """What the intervals leave out, if anything: one instance of a family stands for itself only."""
+        family = self.provenance.get("problem", {}).get("kind") == "family"
+        return "intervals are over runs on one instance of the family; other instances differ" * (
+            family and self.instances == 1
+        )
+
+    @property
     def allocation(self) -> Floats:
         """Each run's allocation in the last round."""
         return self.allocations[:, -1]
@@ -210,11 +218,11 @@ class Result:
             f"Result: {self.policy} on {self.problem}, {in_words(self.instances, self.runs)}, {self.horizon:,} rounds\n"
             f"  regret {self.mean[-1]:,.1f} (sd {self.std[-1]:,.1f}; 10/50/90 percent {low:,.1f} / {middle:,.1f} / {high:,.1f})\n"
             f"  {per_round:.5f} a round of {np.mean([b.utility for b in self.best]):.4f} that the best fixed allocation earns\n"
-            f"  last allocation, mean over runs: {shares}" + self._parity_line()
+            f"  last allocation, mean over runs: {shares}" + self._parity_line() + _remark_line(self)
         )
 
     def _repr_html_(self) -> str:
-        return html_table(repr(self).splitlines()[0], {self.policy: self})
+        return html_table(repr(self).splitlines()[0] + _remark_line(self), {self.policy: self})
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file (numpy's `.npz`) that `ae.load_result` reads."""
@@ -233,6 +241,10 @@ class Result:
             f"\n  fairness at tolerance {self.parity.tolerance:g}: violation {mean:.5f} a round, {share:.1%} of rounds in "
             f"violation, last gap {gap:.4f}"
         )
+
+
+def _remark_line(result: Result) -> str:
+    return f"\n  {result.remark}" if result.remark else ""
 
 
 class Comparison(Mapping[str, Result]):
@@ -279,7 +291,8 @@ class Comparison(Mapping[str, Result]):
         save_results(list(self._results.values()), True, Path(path))
 
     def _repr_html_(self) -> str:
-        return html_table(repr(self).splitlines()[0], self._results)
+        first = next(iter(self._results.values()))
+        return html_table(repr(self).splitlines()[0] + _remark_line(first), self._results)
 
     def __repr__(self) -> str:
         first = next(iter(self._results.values()))
@@ -291,4 +304,4 @@ class Comparison(Mapping[str, Result]):
             mean, low, high = (v[-1] for v in result.interval())
             span = f"{low:,.1f} to {high:,.1f}" if np.isfinite(low) else "one run only"
             lines.append(f"  {name:<{width}}  {mean:>12,.1f}  {span:>25}  {result.std[-1]:>10,.1f}")
-        return "\n".join(lines)
+        return "\n".join(lines) + _remark_line(first)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aftereffect._random import POLICY, WORLD, stream
-from aftereffect.errors import AftereffectError, require, require_whole, shown
+from aftereffect.errors import AftereffectError, DoubtfulAssumption, require, require_whole, shown
 from aftereffect.model.catalog import Family
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import Problem
@@ -89,6 +90,10 @@ class Run:
     trace: Floats
     state: Any  # the policy's, at the end
 
+    def without_state(self) -> Run:
+        """The same without the policy's state, which need not travel."""
+        return replace(self, state=None)
+
 
 def run_once(
     problem: Problem,
@@ -161,6 +166,7 @@ def simulate(
     *,
     trace: bool = ...,
     progress: Progress | None = ...,
+    processes: int | None = ...,
 ) -> Result: ...
 @overload
 def simulate(
@@ -175,6 +181,7 @@ def simulate(
     *,
     trace: bool = ...,
     progress: Progress | None = ...,
+    processes: int | None = ...,
 ) -> Comparison: ...
 def simulate(
     problem: Problem | Family,
@@ -188,11 +195,13 @@ def simulate(
     *,
     trace: bool = False,
     progress: Progress | None = None,
+    processes: int | None = None,
 ) -> Result | Comparison:
     """Run a policy, or several on the same random numbers, on a problem or on instances of a family.
 
-    Results depend on the seed alone, not on the number of `threads` (default: all cores). Memory does not grow with the
-    horizon, unless a full `trace` is asked for. One policy gives a `Result`, a list gives a `Comparison`.
+    A family without `instances` gives each run an instance of its own. Results depend on the seed alone, not on the number
+    of `threads` (default: all cores) nor of `processes`, which help policies and impacts in plain Python. Memory does not grow
+    with the horizon, unless a full `trace` is asked for. One policy gives a `Result`, a list gives a `Comparison`.
     """
     policies = [policy] if isinstance(policy, Policy) else list(policy) if isinstance(policy, Sequence) else []
     if not policies or not all(isinstance(p, Policy) for p in policies):
@@ -203,22 +212,47 @@ def simulate(
         raise AftereffectError(f"policy {twice!r} is given twice")
     horizon, runs, seed = require_whole("horizon", horizon), require_whole("runs", runs), require_whole("seed", seed, 0)
     rounds = checkpoint_rounds(horizon, checkpoints)
+    if isinstance(problem, Family) and instances is None:
+        instances, runs = runs, 1
     drawn = draw_instances(problem, instances, seed)
     if trace and TRACED * horizon * runs * len(drawn) * drawn[0].arms > TRACE_LIMIT:
         raise AftereffectError(f"a full trace of {horizon * runs * len(drawn):,} rounds is too large; use fewer runs")
     workers = require_whole("threads", threads) if threads is not None else os.cpu_count() or 1
-    prepared = [Instance.of(p, rounds) for p in drawn]
+    others = 0 if processes is None else require_whole("processes", processes)
     for p in policies:  # a policy that cannot start here says so before anything runs
         p.state(setting_for(drawn[0], horizon, stream(seed, 0, 0, POLICY)))
-    finished = _run_all(
-        prepared, policies, rounds=rounds, seed=seed, runs=runs, workers=workers, trace=trace, progress=progress
-    )
+        _say_doubts(p, drawn)
+    prepared = _prepare(drawn, rounds, workers)
+    if others:
+        from aftereffect.simulation.processes import run_in_processes
+
+        finished = run_in_processes(prepared, policies, rounds, seed, runs, others, trace, progress)
+    else:
+        finished = _run_all(prepared, policies, rounds, seed, runs, workers, trace, progress)
     results = [
         gather(p, prepared, rounds, runs, [finished[p.key, i, r] for i in range(len(prepared)) for r in range(runs)])
         for p in policies
     ]
     results = [replace(r, provenance=provenance_of(problem, p, seed)) for r, p in zip(results, policies, strict=True)]
     return results[0] if isinstance(policy, Policy) else Comparison(results)
+
+
+def _say_doubts(policy: Policy, drawn: list[Problem]) -> None:
+    """Warn where a policy takes for granted what does not hold, once for all instances."""
+    for number, problem in enumerate(drawn):
+        doubts = policy.doubts(problem)
+        if doubts:
+            where = problem.label if len(drawn) == 1 else f"{problem.label} (instance {number})"
+            warnings.warn(f"{policy.key} on {where}: {'; '.join(doubts)}", DoubtfulAssumption, stacklevel=3)
+            return
+
+
+def _prepare(drawn: list[Problem], rounds: Ints, workers: int) -> list[Instance]:
+    """Each instance with its best fixed allocation."""
+    if workers == 1 or len(drawn) == 1:
+        return [Instance.of(p, rounds) for p in drawn]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(lambda p: Instance.of(p, rounds), drawn))
 
 
 def draw_instance(family: Family, seed: int, number: int) -> Problem:

@@ -1,0 +1,66 @@
+"""Runs in processes of their own, for policies and impacts in plain Python, which threads cannot speed up."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from aftereffect.errors import AftereffectError
+from aftereffect.model.problem import Problem
+from aftereffect.model.world import Ints
+from aftereffect.policies.base import Policy
+from aftereffect.simulation.simulate import Instance, Progress, Run, run_once
+
+
+def run_in_processes(
+    prepared: list[Instance],
+    policies: list[Policy],
+    rounds: Ints,
+    seed: int,
+    runs: int,
+    processes: int,
+    trace: bool,
+    progress: Progress | None,
+) -> dict[tuple[str, int, int], Run]:
+    """Every policy's runs on every instance, by the policy's key and the two numbers."""
+    work = [(p, i, r) for p in policies for i in range(len(prepared)) for r in range(runs)]
+    _check_that_it_travels([instance.problem for instance in prepared], policies)
+    horizon = int(rounds[-1])
+    # Started afresh: a fork would inherit threads and locks half way.
+    with ProcessPoolExecutor(min(processes, len(work)), multiprocessing.get_context("spawn")) as pool:
+        futures = {
+            pool.submit(_run, prepared[i].problem, p, rounds, seed, i, r, trace): (p.key, i, r) for p, i, r in work
+        }
+        finished = {}
+        try:
+            for future in as_completed(futures):
+                finished[futures[future]] = future.result()
+                if progress is not None:
+                    progress(futures[future][0], horizon)
+        except BrokenProcessPool:
+            raise AftereffectError(
+                "a process could not start or was killed; a script that uses processes= calls simulate under "
+                'if __name__ == "__main__":'
+            ) from None
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+        return finished
+
+
+def _run(problem: Problem, policy: Policy, rounds: Ints, seed: int, instance: int, number: int, trace: bool) -> Run:
+    return run_once(problem, policy, rounds, seed, instance, number, trace).without_state()
+
+
+def _check_that_it_travels(problems: list[Problem], policies: list[Policy]) -> None:
+    things: list[Any] = [*problems, *policies]
+    for thing in things:
+        try:
+            pickle.dumps(thing)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise AftereffectError(
+                f"processes= needs functions and classes that other processes can import, from a module of their own: {error}"
+            ) from None
