@@ -1,4 +1,4 @@
-"""Scores: ratios and means against a hand computation, floors, ranks, stress, luck."""
+"""Scores: gains, ratios and means against a hand computation, negative regrets, ranks, stress, luck."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aftereffect.policies import base
 from tests.experiments.boards import GAUSSIAN, SCALE, TENT, Own, arena_of, made_up, with_defaults
 
 
-def test_ratios_and_their_mean_by_hand(tmp_path: Path) -> None:
+def test_gains_and_ratios_and_their_means_by_hand(tmp_path: Path) -> None:
     arena = arena_of("gaussian-k2-m0.5", "patrol-k2-m0.5", TENT, policies=["round-robin", "fixed"])
     rows = run_arena(arena, tmp_path, executor=Threads(1))
     board = score(arena, rows, {"fixed": 7.0})
@@ -23,20 +23,25 @@ def test_ratios_and_their_mean_by_hand(tmp_path: Path) -> None:
     for row in rows.to_dicts():
         key = row["cell"], row["policy"]
         sums[key] = sums.get(key, 0.0) + row["regret"] / SCALE.runs
-    logs: dict[str, list[float]] = {}
+    gains: dict[str, list[float]] = {}
     for (cell, policy), mean in sums.items():
         reference = min(sums[cell, "history-ucb"], sums[cell, "history-ucb:log=printed"])
         found = board.scores[cell][policy]
         assert found.mean == pytest.approx(mean)
-        assert found.ratio == pytest.approx(max(reference, 1.0) / max(mean, 1.0))
+        assert found.gain == pytest.approx((reference - mean) / 1000)
+        assert found.closed == pytest.approx((reference - mean) / reference)
+        assert found.ratio == (pytest.approx(reference / mean) if mean >= 1 else None)
         assert found.rank == 1 + sum(other < mean for (c, _), other in sums.items() if c == cell)
         assert found.largest >= mean - 1e-9
-        logs.setdefault(policy, []).append(math.log(found.ratio))
+        gains.setdefault(policy, []).append(found.gain)
     for standing in board.standings:
-        assert standing.ratio == pytest.approx(math.exp(sum(logs[standing.policy]) / 3))
-        assert standing.smallest == pytest.approx(math.exp(min(logs[standing.policy])))
-        assert board.scores[standing.where][standing.policy].ratio == pytest.approx(standing.smallest)
-        assert standing.cells == 3
+        ratios = [board.scores[cell][standing.policy].ratio for cell in board.scores]
+        logs = [math.log(r) for r in ratios if r is not None]
+        assert standing.gain == pytest.approx(sum(gains[standing.policy]) / 3)
+        assert standing.smallest == min(gains[standing.policy])
+        assert board.scores[standing.where][standing.policy].gain == standing.smallest
+        assert (standing.cells, standing.ratio_cells) == (3, len(logs))
+        assert standing.ratio == pytest.approx(math.exp(sum(logs) / len(logs)))
     assert [s.rank for s in board.standings] == [1, 2, 3, 4]
     assert {s.policy: s.speed for s in board.standings}["fixed"] == 7.0
     assert board.frame().height == 3 * 4
@@ -51,12 +56,27 @@ def test_the_interval_of_a_student_mean() -> None:
     assert found.largest == 10.0
 
 
-def test_regrets_below_one_count_as_one_in_ratios() -> None:
-    board = made_up(arena_of(TENT), with_defaults(TENT, round_robin=-50.0, d_ucb=0.01))
+def test_negative_regret_counts_for_what_it_is() -> None:
+    regrets = with_defaults(TENT, round_robin=-50.0, d_ucb=0.01) | with_defaults(GAUSSIAN)
+    board = made_up(arena_of(TENT, GAUSSIAN), regrets)
     scores = board.scores[TENT]
-    assert scores["round-robin"].ratio == scores["d-ucb"].ratio == 100.0
-    assert (scores["round-robin"].rank, scores["d-ucb"].rank) == (1, 2)  # ranks go by the regret itself
-    assert scores["round-robin"].mean == -50.0
+    assert (scores["round-robin"].gain, scores["round-robin"].closed) == pytest.approx((0.15, 1.5))
+    assert (scores["d-ucb"].gain, scores["d-ucb"].closed) == pytest.approx((0.09999, 0.9999))
+    assert scores["round-robin"].ratio is scores["d-ucb"].ratio is None  # next to nothing: no number of times says it
+    assert (scores["round-robin"].rank, scores["d-ucb"].rank) == (1, 2)
+    standing = {s.policy: s for s in board.standings}["round-robin"]
+    assert standing.gain == pytest.approx((0.15 - 0.4) / 2)
+    assert (standing.ratio_cells, standing.cells) == (1, 2)
+    assert standing.ratio == pytest.approx(0.2)
+
+
+def test_nothing_is_closed_where_the_reference_loses_nothing() -> None:
+    regrets = with_defaults(TENT, **{"history-ucb": -10.0, "d_ucb": -20.0})
+    found = made_up(arena_of(TENT), regrets)
+    assert found.scores[TENT]["d-ucb"].closed is None
+    assert found.scores[TENT]["d-ucb"].gain == pytest.approx(0.01)
+    assert found.frame()["closed"].null_count() == 4
+    assert all(s.ratio is None for s in found.standings)
 
 
 def test_the_better_reading_is_chosen_in_each_cell() -> None:
@@ -75,7 +95,7 @@ def test_a_policy_that_misses_cells_has_a_mean_over_the_others_and_no_rank() -> 
     board = made_up(arena, {**regrets, (TENT, absent): 10.0})
     first = board.standings[0]
     assert (first.policy, first.rank, first.cells) == (absent, None, 1)
-    assert first.ratio == pytest.approx(10.0)
+    assert (first.gain, first.ratio) == pytest.approx((0.09, 10.0))
     assert [s.rank for s in board.standings[1:]] == [1, 2, 3]
     assert [(policy, cells) for (policy, _), cells in board.arena.refused.items()] == [(absent, [GAUSSIAN])]
 
@@ -88,8 +108,8 @@ def test_resampling_gives_an_interval_that_narrows_with_the_runs() -> None:
         board = made_up(arena, with_defaults(GAUSSIAN, d_ucb=random.uniform(5, 15, runs).tolist()))
         standing = next(s for s in board.standings if s.policy == "d-ucb")
         assert standing.interval is not None
-        assert standing.interval[0] < standing.ratio < standing.interval[1]
-        assert standing.interval[0] < 10.0 < standing.interval[1]
+        assert standing.interval[0] < standing.gain < standing.interval[1]
+        assert standing.interval[0] < 0.09 < standing.interval[1]
         widths.append(standing.interval[1] - standing.interval[0])
     assert 2 < widths[0] / widths[1] < 8  # a quarter, as the root of 16
 

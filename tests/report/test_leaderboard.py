@@ -24,16 +24,23 @@ def board() -> Board:
 
 def test_a_policy_that_could_not_start_has_a_dash_and_a_reason(board: Board) -> None:
     sheets = list(in_cells(board))
-    assert sheets[1].rows[-1] == (ABSENT, "-", "-", "-", "-", "-")
+    assert sheets[1].rows[-1] == (ABSENT, *["-"] * 7)
     text = page(board, "aftereffect arena", None)
     assert f"{ABSENT} cannot start in {GAUSSIAN}: fixed: allocation needs 4 shares, got 2" in text
     row = next(row for row in overall(board).rows if row[0] == ABSENT)
-    assert (row[1], row[2], row[4]) == ("-", "0.40*", "1 of 2")
+    assert (row[1], row[2], row[4], row[7]) == ("-", "-150.0*", "1 of 2", "0.40")
 
 
 def test_the_page_says_where_it_comes_from_and_what_it_means(board: Board) -> None:
     text = page(board, "aftereffect arena --seed 5", "abc")
-    for words in ("generated", "`aftereffect arena --seed 5`", "aftereffect 0.", "commit abc", "seed 0", "count as 1"):
+    for words in (
+        "generated",
+        "`aftereffect arena --seed 5`",
+        "aftereffect 0.",
+        "commit abc",
+        "seed 0",
+        "divided by T",
+    ):
         assert words in text
     assert SMOKE not in text  # this scale is not the smoke version's
     assert "```" not in text  # the docs' tests would run it
@@ -62,6 +69,14 @@ def test_other_kinds_of_luck(cell: str, regrets: dict[str, float], words: str) -
     arena = arena_of(cell, policies=["round-robin", "d-ucb", "fixed"])
     found = made_up(arena, with_defaults(cell, **{"fixed": 400.0, **regrets})).luck
     assert [words in luck_line(entry, SCALE.horizon) for entry in found] == [True]
+
+
+def test_negative_regret_is_shown_and_gives_no_ratio() -> None:
+    board = made_up(arena_of(TENT, GAUSSIAN), with_defaults(TENT, round_robin=-50.0) | with_defaults(GAUSSIAN))
+    row = next(row for row in next(in_cells(board)).rows if row[0] == "round-robin")
+    assert row == ("round-robin", "1", "-50.0", "-50.0 to -50.0", "-50.0", "150.0", "150 %", "-")
+    standing = next(row for row in overall(board).rows if row[0] == "round-robin")
+    assert (standing[2], standing[7]) == ("-125.0", "0.20 (1)")
 
 
 def test_stress_is_counted_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,11 @@
-"""Who is better in the arena: ratios to Algorithm 3, ranks, stress won, and where luck was at work.
+"""Who is better in the arena: what each gains on Algorithm 3, ranks, stress won, and where luck was at work.
 
 Everything is computed from the tidy rows that the arena leaves behind: one per policy and run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,9 +15,9 @@ from aftereffect._sources import is_ours
 from aftereffect.experiments.arena import KINDS, REFERENCES, Arena, Cell
 from aftereffect.experiments.statistics import Interval, mean_of, percentiles, resampling
 from aftereffect.model.curves import Floats
-from aftereffect.policies.base import Policy, registry
+from aftereffect.policies.base import Policy
 
-FLOOR = 1.0  # of a mean regret in ratios, one reward in the whole run: who moves may earn more than all who hold still
+FLOOR = 1.0  # one reward in the whole run: a mean regret below it gives no ratio; who moves may earn more than all who hold still
 
 LUCKY = 2.0  # a policy that does not learn, within so many times of the best learner's regret, owes it to the cell
 NEAR = 0.02  # if, besides, it loses less than this a round; else nobody has learned much yet
@@ -31,7 +31,9 @@ class Score:
     mean: float
     interval: Interval
     largest: float
-    ratio: float
+    gain: float  # on Algorithm 3, reward a round
+    closed: float | None  # the part of Algorithm 3's regret that it saves; none where that has none
+    ratio: float | None  # of Algorithm 3's regret to its own; none where one of them is below FLOOR
     rank: int
 
 
@@ -41,11 +43,13 @@ class Standing:
 
     policy: str
     rank: int | None  # none for a policy that missed cells: its mean is over others
-    ratio: float
+    gain: float  # mean over cells
     interval: Interval
     smallest: float
     where: str
     cells: int
+    ratio: float | None  # geometric mean over the cells that have one
+    ratio_cells: int
     speed: float | None
 
 
@@ -94,13 +98,15 @@ class Board:
                     "low": s.interval[0] if s.interval else None,
                     "high": s.interval[1] if s.interval else None,
                     "largest": s.largest,
+                    "gain": s.gain,
+                    "closed": s.closed,
                     "ratio": s.ratio,
                     "rank": s.rank,
                 }
                 for cell, scores in self.scores.items()
                 for policy, s in scores.items()
             ],
-            schema_overrides={"low": polars.Float64, "high": polars.Float64},
+            schema_overrides=dict.fromkeys(("low", "high", "closed", "ratio"), polars.Float64),
         )
 
 
@@ -112,7 +118,7 @@ def score(arena: Arena, rows: polars.DataFrame, speed: Mapping[str, float | None
     samples: Samples = {match.cell.name: {} for match in arena.matches}
     for (cell, policy), part in rows.group_by("cell", "policy", maintain_order=True):
         samples[str(cell)][str(policy)] = part.sort("instance", "run")["regret"].to_numpy()
-    scores = {cell: _in_cell(regrets) for cell, regrets in samples.items()}
+    scores = {cell: _in_cell(regrets, arena.scale.horizon) for cell, regrets in samples.items()}
     return Board(
         arena=arena,
         scores=scores,
@@ -122,23 +128,20 @@ def score(arena: Arena, rows: polars.DataFrame, speed: Mapping[str, float | None
     )
 
 
-def floored(mean: Floats | float) -> Floats:
-    """A mean regret as it goes into ratios."""
-    return np.maximum(mean, FLOOR)
-
-
-def _in_cell(regrets: Mapping[str, Floats]) -> dict[str, Score]:
+def _in_cell(regrets: Mapping[str, Floats], horizon: int) -> dict[str, Score]:
     means = {policy: float(r.mean()) for policy, r in regrets.items()}
     reference = min(means[key] for key in REFERENCES)
     return {
         policy: Score(
-            mean=means[policy],
-            interval=mean_of(r).interval,
-            largest=float(r.max()),
-            ratio=float(floored(reference) / floored(means[policy])),
-            rank=1 + sum(other < means[policy] for other in means.values()),
+            mean=mean,
+            interval=mean_of(regrets[policy]).interval,
+            largest=float(regrets[policy].max()),
+            gain=(reference - mean) / horizon,
+            closed=1.0 - mean / reference if reference > 0 else None,
+            ratio=reference / mean if min(reference, mean) >= FLOOR else None,
+            rank=1 + sum(other < mean for other in means.values()),
         )
-        for policy, r in regrets.items()
+        for policy, mean in means.items()
     }
 
 
@@ -151,20 +154,23 @@ def _standings(
     drawn = _resampled_means(arena, samples)
     found = []
     for policy in (p.key for p in arena.policies):
-        ratios = {cell: here[policy].ratio for cell, here in scores.items() if policy in here}
-        if not ratios:
+        here = {cell: in_cell[policy] for cell, in_cell in scores.items() if policy in in_cell}
+        if not here:
             continue
-        where = min(ratios, key=lambda cell: ratios[cell])
-        mean = float(np.exp(np.mean(np.log(list(ratios.values())))))
+        where = min(here, key=lambda cell: here[cell].gain)
+        ratios = [s.ratio for s in here.values() if s.ratio is not None]
+        resampled = [_resampled_gain(drawn[cell], policy, arena.scale.horizon) for cell in here]
         found.append(
             Standing(
                 policy=policy,
                 rank=None,
-                ratio=mean,
-                interval=_ratio_interval([drawn[cell] for cell in ratios], policy) if arena.scale.runs > 1 else None,
-                smallest=ratios[where],
+                gain=float(np.mean([s.gain for s in here.values()])),
+                interval=percentiles(np.mean(resampled, axis=0)) if arena.scale.runs > 1 else None,
+                smallest=here[where].gain,
                 where=where,
-                cells=len(ratios),
+                cells=len(here),
+                ratio=float(np.exp(np.mean(np.log(ratios)))) if ratios else None,
+                ratio_cells=len(ratios),
                 speed=speed.get(policy),
             )
         )
@@ -172,7 +178,7 @@ def _standings(
 
 
 def _ranked(found: list[Standing], cells: int) -> list[Standing]:
-    found.sort(key=lambda s: -s.ratio)
+    found.sort(key=lambda s: -s.gain)
     everywhere = [s.policy for s in found if s.cells == cells]
     return [replace(s, rank=everywhere.index(s.policy) + 1) if s.cells == cells else s for s in found]
 
@@ -192,46 +198,37 @@ def _resampled_means(arena: Arena, samples: Samples) -> dict[str, dict[str, Floa
     return found
 
 
-def _ratio_interval(cells: Sequence[Mapping[str, Floats]], policy: str) -> Interval:
-    """Percentile interval of the geometric mean ratio."""
-    logs = [
-        np.log(floored(np.minimum.reduce([cell[key] for key in REFERENCES]))) - np.log(floored(cell[policy]))
-        for cell in cells
-    ]
-    low, high = np.exp(percentiles(np.mean(logs, axis=0)))
-    return float(low), float(high)
+def _resampled_gain(means: Mapping[str, Floats], policy: str, horizon: int) -> Floats:
+    """What a policy gains a round on the better of Algorithm 3's readings, resample by resample."""
+    return np.asarray((np.minimum.reduce([means[key] for key in REFERENCES]) - means[policy]) / horizon)
 
 
 # Stress.
 
 
-def is_of_paper(policy: str) -> bool:
-    """Is it the paper's own, or one that it compares with?"""
-    return _class_of(policy).paper
-
-
-def is_new(policy: str) -> bool:
+def is_new(policy: Policy) -> bool:
     """Is it neither the paper's nor one that does not learn: this library's, or a user's?"""
-    return _class_of(policy).learns and not is_of_paper(policy)
+    return policy.learns and not policy.paper
 
 
-def _class_of(policy: str) -> type[Policy]:
-    return registry().get(policy.partition(":")[0], Policy)
-
-
-def is_own(policy: str) -> bool:
+def is_own(policy: Policy) -> bool:
     """Is it this library's, not a user's?"""
-    return is_new(policy) and is_ours(_class_of(policy).__module__)
+    return is_new(policy) and is_ours(type(policy).__module__)
+
+
+def _of_paper(arena: Arena) -> set[str]:
+    """The paper's own policies and those that it compares with, by their keys."""
+    return {p.key for p in arena.policies if p.paper}
 
 
 def _stress(arena: Arena, samples: Samples) -> list[Stress]:
     found = []
     for kind in KINDS:
         cells = {m.cell.family: samples[m.cell.name] for m in arena.matches if m.cell.kind == kind}
-        for policy in (p.key for p in arena.policies if cells and is_new(p.key)):
+        for policy in (p.key for p in arena.policies if cells and is_new(p)):
             lower, clearly = [], []
             for family, regrets in cells.items():
-                difference = _difference(regrets, policy)
+                difference = _difference(regrets, policy, _of_paper(arena))
                 if difference is not None and difference.mean() < 0:
                     lower.append(family)
                     interval = mean_of(difference).interval
@@ -240,11 +237,11 @@ def _stress(arena: Arena, samples: Samples) -> list[Stress]:
     return found
 
 
-def _difference(regrets: Mapping[str, Floats], policy: str) -> Floats | None:
+def _difference(regrets: Mapping[str, Floats], policy: str, rivals: set[str]) -> Floats | None:
     """Regret minus that of the best of the paper's, run by run; None if the policy could not start."""
     if policy not in regrets:
         return None
-    best = min((r for key, r in regrets.items() if is_of_paper(key)), key=lambda r: float(r.mean()))
+    best = min((r for key, r in regrets.items() if key in rivals), key=lambda r: float(r.mean()))
     return regrets[policy] - best
 
 
@@ -253,15 +250,16 @@ def _difference(regrets: Mapping[str, Floats], policy: str) -> Floats | None:
 
 def _luck(arena: Arena, samples: Samples, scores: Mapping[str, Mapping[str, Score]]) -> list[Luck]:
     found = []
+    idle, baselines = {p.key for p in arena.policies if not p.learns}, _of_paper(arena) - set(REFERENCES)
     for match in arena.matches:
         here, regrets = scores[match.cell.name], samples[match.cell.name]
-        steady = [key for key in here if not _class_of(key).learns]
-        alike = {key: _alike(regrets, key) for key in steady}
+        steady = [key for key in here if key in idle]
+        alike = {key: _alike(regrets, key, baselines) for key in steady}
         learners = [key for key in here if key not in steady and not any(key in same for same in alike.values())]
         best = min(learners, key=lambda key: here[key].mean)
         for key in steady:
             s, least = here[key], here[best].mean
-            close = floored(s.mean) <= LUCKY * floored(least) and s.mean <= NEAR * arena.scale.horizon
+            close = max(s.mean, FLOOR) <= LUCKY * max(least, FLOOR) and s.mean <= NEAR * arena.scale.horizon
             if close or s.rank == 1:
                 found.append(
                     Luck(match.cell, key, mean=s.mean, rank=s.rank, best=best, best_mean=least, alike=alike[key])
@@ -269,12 +267,8 @@ def _luck(arena: Arena, samples: Samples, scores: Mapping[str, Mapping[str, Scor
     return found
 
 
-def _alike(regrets: Mapping[str, Floats], policy: str) -> tuple[str, ...]:
+def _alike(regrets: Mapping[str, Floats], policy: str, baselines: set[str]) -> tuple[str, ...]:
     """Baselines that come down to a policy that does not learn: D-UCB with a small discount takes turns."""
     mine = regrets[policy]
     allowed = ALIKE * np.abs(mine).mean()
-    return tuple(
-        key
-        for key, theirs in regrets.items()
-        if is_of_paper(key) and key not in REFERENCES and np.abs(theirs - mine).mean() <= allowed
-    )
+    return tuple(key for key, r in regrets.items() if key in baselines and np.abs(r - mine).mean() <= allowed)

@@ -16,7 +16,6 @@ from aftereffect.experiments.scores import (
     Luck,
     Score,
     Standing,
-    is_of_paper,
     is_own,
 )
 from aftereffect.experiments.statistics import BOOTSTRAPS, Interval
@@ -35,7 +34,7 @@ class Sheet(NamedTuple):
 
 def overall(board: Board) -> Sheet:
     """The policies, best first."""
-    headers = ("policy", "rank", "ratio", "95 percent interval", "cells", "smallest ratio", "in", "rounds/s")
+    headers = ("policy", "rank", "gain", "95 percent interval", "cells", "smallest gain", "in", "ratio", "rounds/s")
     return Sheet("Leaderboard", headers, [_standing(s, len(board.scores)) for s in board.standings])
 
 
@@ -43,18 +42,19 @@ def _standing(s: Standing, cells: int) -> tuple[str, ...]:
     return (
         s.policy,
         NOTHING if s.rank is None else str(s.rank),
-        f"{s.ratio:.2f}{'' if s.cells == cells else '*'}",
-        NOTHING if s.interval is None else f"{s.interval[0]:.2f} to {s.interval[1]:.2f}",
+        f"{_gain(s.gain)}{'' if s.cells == cells else '*'}",
+        NOTHING if s.interval is None else f"{_gain(s.interval[0])} to {_gain(s.interval[1])}",
         f"{s.cells} of {cells}",
-        f"{s.smallest:.2f}",
+        _gain(s.smallest),
         s.where,
+        _ratio(s.ratio) + (f" ({s.ratio_cells})" if s.ratio_cells < s.cells else ""),
         NOTHING if s.speed is None else f"{s.speed:,.0f}",
     )
 
 
 def in_cells(board: Board) -> Iterator[Sheet]:
     """A sheet for each cell: its policies, best first, then those that could not start."""
-    headers = ("policy", "rank", "regret", "95 percent interval", "largest", "ratio")
+    headers = ("policy", "rank", "regret", "95 percent interval", "largest", "gain", "gap closed", "ratio")
     for match in board.arena.matches:
         scores = board.scores[match.cell.name]
         rows = [_score(policy, s) for policy, s in sorted(scores.items(), key=lambda item: item[1].mean)]
@@ -64,7 +64,18 @@ def in_cells(board: Board) -> Iterator[Sheet]:
 
 
 def _score(policy: str, s: Score) -> tuple[str, ...]:
-    return policy, str(s.rank), _regret(s.mean), _span(s.interval), _regret(s.largest), f"{s.ratio:.2f}"
+    closed = NOTHING if s.closed is None else f"{round(100 * s.closed) + 0:,} %"
+    ends = _gain(s.gain), closed, _ratio(s.ratio)
+    return policy, str(s.rank), _regret(s.mean), _span(s.interval), _regret(s.largest), *ends
+
+
+def _gain(value: float) -> str:
+    """In thousandths; less than nothing that rounds to nothing is nothing."""
+    return f"{round(1000 * value, 1) + 0.0:,.1f}"
+
+
+def _ratio(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.2f}"
 
 
 def _regret(value: float) -> str:
@@ -149,7 +160,7 @@ def _page(board: Board, command: str, commit: str | None) -> Iterator[str]:
         yield ""
     if board.stress:
         yield from section(under_stress(board))
-        yield f"Compared with: {', '.join(f'`{p.key}`' for p in arena.policies if is_of_paper(p.key))}.\n"
+        yield f"Compared with: {', '.join(f'`{p.key}`' for p in arena.policies if p.paper)}.\n"
     yield from section(overall(board))
     yield "`*`: over the cells that it could start in only, and so not ranked.\n"
     notes = list(remarks(board))
@@ -172,7 +183,7 @@ def generated(command: str, commit: str | None, seed: int) -> str:
 
 def _meaning(board: Board) -> Iterator[str]:
     arena = board.arena
-    own = [f"`{p.key}`" for p in arena.policies if is_own(p.key)]
+    own = [f"`{p.key}`" for p in arena.policies if is_own(p)]
     yield (
         f"Every policy runs {arena.scale.runs} times in each of {len(board.scores)} cells, T = {arena.scale.horizon:,}, on "
         "common random numbers: as many drawn problems with one run on each, or as many runs where the problem is fixed "
@@ -180,13 +191,18 @@ def _meaning(board: Board) -> Iterator[str]:
     )
     yield "- *regret*: mean at T with Student's 95 percent interval; *largest*: that of the worst run."
     yield (
-        "- *ratio*: regret of `history-ucb`, the better of its two readings in that cell, over the policy's: above one is better "
-        f"than the paper. Mean regrets below {FLOOR:g} count as {FLOOR:g} there (a policy that moves can earn more than every "
-        "fixed allocation: its regret is then negative)."
+        "- *gain*: regret of `history-ucb`, the better of its two readings in that cell, minus the policy's on the same random "
+        "numbers, divided by T: by how many thousandths of a reward a round it does better than the paper. It may exceed the "
+        "whole regret: a policy that moves can earn more than every fixed allocation, and its regret is then negative. *gap "
+        "closed*: the same as a part of that regret."
     )
     yield (
-        "- The leaderboard's ratio is the geometric mean over cells; its interval comes from resampling the runs, the same ones "
-        f"in every cell ({BOOTSTRAPS:,} times); *smallest ratio* is that of the policy's worst cell."
+        "- The leaderboard's gain is the mean over cells; its interval comes from resampling the runs, the same ones in every "
+        f"cell ({BOOTSTRAPS:,} times); *smallest gain* is that of the policy's worst cell."
+    )
+    yield (
+        f"- *ratio*: that regret over the policy's, where both are at least {FLOOR:g}; on the leaderboard the geometric mean "
+        "over the cells that have one (how many, if not all)."
     )
     yield (
         f"- *rounds/s*: one run of {min(SPEED_ROUNDS, arena.scale.horizon):,} rounds on one thread, gaussian with two arms, the "
