@@ -41,6 +41,7 @@ def plan(peers: Path) -> list[tuple[str, str, Measure]]:
         ),
         ("service: reads/s", "at least 1,000", service.reads),
         ("opening and auditing a program of 10,000 rounds", "at most 1 s and 60 s", programs.long_record),
+        ("memory over 100,000 events of a program", "at most 1.1", programs.memory),
     ]
 
 

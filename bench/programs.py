@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -13,6 +16,8 @@ import numpy as np
 import sqlalchemy as sa
 
 import aftereffect as ae
+from aftereffect.programs.program import Program
+from aftereffect.programs.store import Store
 from bench.rows import Row, at_least, at_most
 
 ROUNDS = 200  # with durable writes
@@ -25,7 +30,7 @@ def writes() -> list[Row]:
     with folder() as place:
         bare = bare_commits(Path(place) / "bare.db")
         ours = _rate(_program(Path(place) / "ours.db"))
-        optuna = _rate(_optuna(Path(place) / "optuna.db"))
+        optuna = optuna_trials(Path(place) / "optuna.db")
     note = f"{ours:.0f} rounds/s of ask, deploy, tell; {bare:.0f} bare commits/s; Optuna {optuna:.0f} trials/s"
     return [at_least("program on SQLite: rounds/s over bare commits/s", ours / bare, 0.1, note)]
 
@@ -34,7 +39,8 @@ def long_record() -> list[Row]:
     """Open and audit a record of 10,000 rounds, in a process that has imports and kernels."""
     with folder() as place:
         url = f"sqlite:///{Path(place) / 'long.db'}"
-        _write_long(url)
+        with closing(without_the_disk(ae.open_store(url))) as store:
+            write_rounds(store.create("loans", ARMS, floors=0.05, seed=1), LONG)
         start = time.perf_counter()
         program = ae.open_store(url).program("loans")
         assert program.rounds == LONG
@@ -48,6 +54,30 @@ def long_record() -> list[Row]:
         at_most("opening a program of 10,000 rounds", opened, 1.0, note, " s"),
         at_most("auditing it", audited, 60.0, note, " s", 0),
     ]
+
+
+MEMORY = """
+import json, resource, sys
+import aftereffect as ae
+from bench.programs import without_the_disk, write_rounds
+store = without_the_disk(ae.open_store(sys.argv[1]))
+program = store.create("loans", ["north", "centre", "south"], floors=0.05, seed=1)
+found = {}
+for events in (10_000, 100_000):
+    write_rounds(program, (events - program.show()["events"]) // 2)
+    found[events] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps(found))
+"""
+
+
+def memory() -> list[Row]:
+    """The most memory that a process takes until 10,000 and until 100,000 events of a program."""
+    with folder() as place:
+        command = [sys.executable, "-c", MEMORY, f"sqlite:///{Path(place) / 'store.db'}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    short, long = json.loads(done.stdout).values()
+    note = f"{short:.0f} MB until 10,000 events, {long:.0f} MB until 100,000"
+    return [at_most("peak memory at 100,000 events of a program over that at 10,000", long / short, 1.1, note)]
 
 
 def folder() -> tempfile.TemporaryDirectory[str]:
@@ -92,8 +122,8 @@ def _program(file: Path) -> Callable[[int], None]:
     return once
 
 
-def _optuna(file: Path) -> Callable[[int], None]:
-    """The same settings of SQLite; a trial is two durable steps, with a number for each arm."""
+def optuna_trials(file: Path) -> float:
+    """Trials a second of Optuna's RDB storage with the same settings of SQLite: ask, a number for each arm, tell."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -111,21 +141,23 @@ def _optuna(file: Path) -> Callable[[int], None]:
         trial = study.ask()
         study.tell(trial, sum(trial.suggest_float(arm, 0, 1) for arm in ARMS))
 
-    return once
+    return _rate(once)
 
 
-def _write_long(url: str) -> None:
-    """A long record; nothing waits for the disk while it is made."""
-    store = ae.open_store(url)
+def without_the_disk(store: Store) -> Store:
+    """A store in which nothing waits for the disk: to make a long record."""
 
     @sa.event.listens_for(store.database.engine, "checkout")
     def hurry(connection: sqlite3.Connection, *_: object) -> None:
         with closing(connection.cursor()) as cursor:
             cursor.execute("PRAGMA synchronous = OFF")
 
-    program = store.create("loans", ARMS, floors=0.05, seed=1)
+    return store
+
+
+def write_rounds(program: Program, rounds: int) -> None:
+    """So many rounds of ask and tell."""
     chance = np.random.default_rng(1)
-    for _ in range(LONG):
+    for _ in range(rounds):
         program.ask()
         program.tell(chance.random(3), trials=[100, 100, 100])
-    store.close()

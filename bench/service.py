@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import aftereffect as ae
-from bench.programs import ARMS, bare_commits, folder
+from bench.programs import ARMS, bare_commits, folder, optuna_trials
 from bench.rows import Missing, Row, at_least, at_most
 
 CLIENTS = 8
@@ -49,8 +49,12 @@ def writes() -> list[Row]:
         before = bare_commits(Path(place) / "bare.db")
         rate, times = _under_load(port, token, _round)
         bare = (before + bare_commits(Path(place) / "bare-again.db")) / 2
+        optuna = optuna_trials(Path(place) / "optuna.db")
     p99 = 1000 * statistics.quantiles(times, n=100)[98]
-    note = f"{rate:.0f} rounds/s, three durable writes each, {CLIENTS} clients with a program each; {bare:.0f} bare commits/s"
+    note = (
+        f"{rate:.0f} rounds/s, {CLIENTS} clients with a program each; {bare:.0f} bare commits/s; Optuna, one client in the "
+        f"process itself, {optuna:.0f} trials/s of ask and tell"
+    )
     return [
         at_least("service on SQLite: rounds/s over bare commits/s", rate / bare, 0.1, note),
         at_least("service: rounds/s", rate, 150, note, 0),

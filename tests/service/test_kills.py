@@ -16,6 +16,7 @@ import pytest
 
 import aftereffect as ae
 from aftereffect.programs.errors import StoreError
+from aftereffect.programs.store import Store
 from aftereffect.service.run import Binding, serve
 from aftereffect.service.tokens import Tokens
 from tests.programs.postgres import Server
@@ -63,6 +64,7 @@ class _Writer(threading.Thread):
 
     def __init__(self, port: int, token: str, name: str) -> None:
         super().__init__(daemon=True)
+        self.token = token
         self.client = ae.Client(f"http://127.0.0.1:{port}", token, timeout=20, tries=400)
         self.program = self.client.program(name)
         self.answered: list[tuple[int, float]] = []
@@ -77,13 +79,25 @@ class _Writer(threading.Thread):
             self.answered.append((number, reward))
 
 
-def _survives(url: str, kills: int) -> None:
-    store = ae.open_store(url)
+def _writers(store: Store, port: int) -> list[_Writer]:
     names = [f"writer {i}" for i in range(WRITERS)]
     for name in names:
         store.create(name, ARMS, policy="thompson-split", seed=3)
-    token, port = Tokens(store.database).create("admin"), _free_port()
-    random, writers = np.random.default_rng(5), [_Writer(port, token, name) for name in names]
+    token = Tokens(store.database).create("admin")
+    return [_Writer(port, token, name) for name in names]
+
+
+def _end(writers: list[_Writer]) -> None:
+    for writer in writers:
+        writer.stopping.set()
+    for writer in writers:
+        writer.join(120)
+        assert not writer.is_alive()
+
+
+def _survives(url: str, kills: int) -> None:
+    store, port = ae.open_store(url), _free_port()
+    random, writers = np.random.default_rng(5), _writers(store, port)
     for i in range(kills + 1):
         with _served(url, port) as process:
             if i == 0:
@@ -93,11 +107,13 @@ def _survives(url: str, kills: int) -> None:
             if i < kills:
                 process.kill()
                 continue
-            for writer in writers:
-                writer.stopping.set()
-            for writer in writers:
-                writer.join(120)
-                assert not writer.is_alive()
+            _end(writers)
+    _check(store, writers)
+    store.close()
+
+
+def _check(store: Store, writers: list[_Writer]) -> None:
+    """Every answered write is there once, nothing else is, and the next decision is an undisturbed twin's."""
     for writer in writers:
         program = store.program(writer.program.name)
         found = program.audit()
@@ -111,7 +127,45 @@ def _survives(url: str, kills: int) -> None:
             assert twin.deploy() == number
             twin.tell(dict.fromkeys(ARMS, reward), round=number)
         assert program.look(lambda agent: agent.ask()).tolist() == twin.ask().tolist()
+
+
+def _database_dies(postgres: Server, times: int) -> None:
+    """PostgreSQL crashes under eight writers: the service says so, and goes on when it is back, without a restart."""
+    url, port = postgres.fresh(), _free_port()
+    store = ae.open_store(url)
+    writers = _writers(store, port)
+    with _served(url, port) as process:
+        for writer in writers:
+            writer.start()
+        for _ in range(times):
+            time.sleep(0.5)
+            postgres.stop("immediate")
+            try:
+                with (
+                    ae.Client(f"http://127.0.0.1:{port}", writers[0].token, tries=1) as client,
+                    pytest.raises(StoreError, match="cannot be reached"),
+                ):
+                    client.program("writer 0").show()
+            finally:
+                postgres.start()
+            before = [len(writer.answered) for writer in writers]
+            deadline = time.monotonic() + 120
+            while any(len(writer.answered) <= n for writer, n in zip(writers, before, strict=True)):
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        _end(writers)
+        assert process.is_alive()
+    _check(store, writers)
     store.close()
+
+
+def test_postgresql_that_dies_is_found_again(postgres: Server) -> None:
+    _database_dies(postgres, 2)
+
+
+@pytest.mark.soak
+def test_postgresql_that_dies_often_is_found_again(postgres: Server) -> None:
+    _database_dies(postgres, 30)
 
 
 def test_sqlite_survives_kills(tmp_path: Path) -> None:

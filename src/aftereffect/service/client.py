@@ -19,7 +19,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.programs.errors import Busy, Conflict, StoreError
 
 TRIES = 6
-FIRST_WAIT = 0.1  # seconds; twice as long after each further try
+FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds; twice as long after each further try
 
 
 class Client:
@@ -77,7 +77,7 @@ class Client:
                     return answer.json()
                 if last or answer.status_code not in (429, 503):
                     raise _refusal(answer)
-            time.sleep(FIRST_WAIT * 2**attempt)
+            time.sleep(min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(attempt, 10)))
         raise AssertionError("the last try raises")
 
 
