@@ -19,6 +19,7 @@ import pytest
 import aftereffect as ae
 from aftereffect._random import uniform
 from aftereffect.policies import base, saving
+from aftereffect.policies.state_files import arrays_of
 from tests.simulation.cases import FEEDBACKS, IDS, POLICIES
 
 NAN = float("nan")
@@ -351,7 +352,10 @@ def _made_up(path: Path, chance: random.Random) -> bool:
         name = chance.choice([n for n in state if state[n]])
         numbers = state[name] if isinstance(state[name], list) else state[name][chance.choice(list(state[name]))]
         odd = ODD_FLOATS if any(isinstance(v, float | str) for v in numbers) else ODD_INTS
-        numbers[chance.randrange(len(numbers))] = chance.choice(odd)
+        held = (
+            [i for i, v in enumerate(numbers) if v] if chance.random() < 0.5 else []
+        )  # most places of a grid are empty
+        numbers[chance.choice(held or range(len(numbers)))] = chance.choice(odd)
     document["sha256"] = hashlib.sha256(json.dumps(document["agent"]).encode()).hexdigest()
     other = path.with_name("made-up.json")
     other.write_text(json.dumps(document))
@@ -364,6 +368,7 @@ def _made_up(path: Path, chance: random.Random) -> bool:
         assert np.all((shares >= 0) & (shares <= 1)), name
         assert abs(shares.sum() - 1) < 1e-6
         agent.tell(np.where(shares > 0, 0.5, NAN) if agent.setting.feedback != "one" else None)
+    assert not any(a.dtype.kind == "f" and np.isnan(a).any() for a in arrays_of(agent.state).values()), name
     return True
 
 

@@ -49,6 +49,7 @@ from aftereffect.policies.curves.fit import (
 )
 from aftereffect.policies.curves.forgetting import POWERS, drift_seen, evidence_of_drift, fresh_scores
 from aftereffect.policies.curves.look import look, mix, review
+from aftereffect.policies.curves.sense import check_curves
 from aftereffect.policies.curves.state import (
     GIVEN,
     NOW,
@@ -70,7 +71,6 @@ from aftereffect.policies.curves.tracks import (
 from aftereffect.policies.curves.values import price, take_turn
 from aftereffect.policies.grid import deploy_levels, make_grid
 from aftereffect.policies.rules import Saved, register_rule
-from aftereffect.policies.sense import require_sense
 from aftereffect.policies.setting import Grid, Setting
 from aftereffect.policies.state_files import carry_over
 
@@ -245,32 +245,6 @@ def check_curves_parameters(policy: Any) -> None:
         raise AftereffectError(f"{policy.name}: levels must be at most {MOST_LEVELS:,}, got {policy.levels:,}")
 
 
-def check_curves(state: CurvesState, fresh: CurvesState) -> None:
-    """Refuse a saved state whose places lie outside their arrays or whose numbers no rounds lead to: kernels trust them."""
-    now, (low, high) = state.now, fresh.bounds
-    places = {"field": len(state.fields), "track": len(state.tracks), "age": len(state.powers), "stage": len(STAGES)}
-    for name, count in places.items():
-        require_sense(name, bool(np.all((now[name] >= 0) & (now[name] < count))), now[name])
-    for name in ("seen", "shares"):
-        require_sense(name, bool(np.all((now[name] >= 0) & np.isfinite(now[name]))), now[name])
-    for name, levels in (("home", state.home), ("levels", state.levels)):
-        told = name == "home" or now["hold_until"][0] > 0
-        fits = bool(np.all((levels >= low) & (levels <= high)) and levels.sum() == fresh.home.sum())
-        require_sense(name, fits or not told, levels)
-    for name in ("memory", "realised"):
-        require_sense(f"tracks.{name}", bool(np.all(state.tracks[name] == fresh.tracks[name])), state.tracks[name])
-    weight = state.tracks["weight"]
-    require_sense(
-        "tracks.weight", bool(np.all((weight >= 0) & (weight * (1 - state.tracks["memory"]) <= 1 + 1e-9))), weight
-    )
-    require_sense("impact", bool(np.all((state.impact >= 0) & (state.impact <= 1 + 1e-9))), state.impact)
-    belief = np.stack([state.belief["rate"], state.belief["scale"]])
-    require_sense("belief", bool(np.all((belief > 0) & (belief < 1))), belief)
-    for name, least in (("banks", 0.0), ("noise", 1e-9), ("spread", 0.0)):
-        require_sense(name, bool(np.all(getattr(state, name) >= least)), np.zeros(0))
-    require_sense("spread", bool(np.all(state.spread[DISPERSION] > 0)), state.spread)
-
-
 def resized_curves(state: CurvesState, fresh: CurvesState, grid: Grid, shares: Floats | None, who: str) -> CurvesState:
     """Other limits, or more arms: what is known of the others is kept, and decided anew at the next ask.
 
@@ -384,11 +358,14 @@ def never_visited(booked: Floats, mean: Floats, deviation: Floats, best: float, 
 def _best_of_others(worth_of: Floats, grid: Grid, k: int) -> Floats:
     """The most that all arms but k earn together, for every number of levels they may use."""
     nodes = worth_of.shape[1]
-    first, *rest = (j for j in range(len(worth_of)) if j != k)
+    others = [j for j in range(len(worth_of)) if j != k]
     total = np.full(nodes, -np.inf)
-    allowed = slice(grid.low[first], grid.high[first] + 1)
-    total[allowed] = worth_of[first, allowed]
-    for j in rest:
+    if not others:
+        total[0] = 0.0
+    for first in others[:1]:
+        allowed = slice(grid.low[first], grid.high[first] + 1)
+        total[allowed] = worth_of[first, allowed]
+    for j in others[1:]:
         low, high = int(grid.low[j]), int(grid.high[j])
         padded = np.concatenate([np.full(nodes, -np.inf), total])
         moved = sliding_window_view(padded, nodes)[

@@ -26,7 +26,6 @@ from aftereffect.oracle.search import Ints
 from aftereffect.policies.base import Policy, register
 from aftereffect.policies.curve_thompson import (
     CurveThompson,
-    check_curves,
     check_curves_parameters,
     drop_fields,
     explain_curves,
@@ -36,7 +35,6 @@ from aftereffect.policies.curves.decision import STEPS, experience, is_next, off
 from aftereffect.policies.curves.fit import (
     BELIEF,
     BOOKED,
-    DISPERSION,
     MEAN,
     SHOCK,
     VARIANCE,
@@ -51,6 +49,14 @@ from aftereffect.policies.curves.fit import (
     renew_scale,
 )
 from aftereffect.policies.curves.look import NEGLIGIBLE, look, review
+from aftereffect.policies.curves.sense import (
+    check_belief,
+    check_booked,
+    check_curves,
+    check_evidence,
+    check_scatter,
+    require_within,
+)
 from aftereffect.policies.curves.state import CurvesState, copy_levels, patience
 from aftereffect.policies.curves.tracks import weigh_models
 from aftereffect.policies.grid import deploy_levels
@@ -333,11 +339,13 @@ class FairThompson(Policy):
     def check_state(self, state: FairThompsonState, fresh: FairThompsonState) -> None:
         check_curves(state.curves, fresh.curves)
         require_sense("field", 0 <= state.field[0] < len(state.fields), state.field)
-        require_sense("tolerance", bool(np.all((state.tolerance >= 0) & (state.tolerance <= 1))), state.tolerance)
-        belief = np.stack([state.belief["rate"], state.belief["scale"]])
-        require_sense("belief", bool(np.all((belief > 0) & (belief < 1))), belief)
-        require_sense("noise", bool(np.all(state.noise > 0) and np.all(state.spread[DISPERSION] > 0)), state.spread)
-        require_sense("booked", bool(np.all(state.booked >= 0)), np.zeros(0))
+        wanted, used = state.tolerance
+        require_sense("tolerance", bool(wanted == fresh.tolerance[0] <= used <= 1), state.tolerance)
+        check_belief(state.belief)
+        check_scatter(state.noise, state.spread)
+        check_booked("booked", state.booked)
+        check_evidence("evidence", state.evidence)
+        require_within("measures", state.measures, 0.0, 1.0)
 
     def resized(
         self, state: FairThompsonState, before: Setting, after: Setting, shares: Floats | None
