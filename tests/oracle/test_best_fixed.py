@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -229,6 +231,19 @@ def test_under_realised_impact_no_split_is_better() -> None:
         earned = [activated_utilities(problem, p, rounds)[0][0] / (horizon or 1) for p in splits]
         assert max(earned) - 1e-6 < best.utility <= max(earned) + 1e-4
         assert max(earned) <= best.bound <= best.utility + 1e-3
+
+
+def test_the_bound_sees_a_peak_that_lies_between_two_edges() -> None:
+    """A needle narrower than any piece: what is found at the pieces' edges alone would be below what it earns."""
+    at, half = 0.3 + 1e-6, 1e-6
+    needle = ae.Table([0.0, at - half, at, at + half, 1.0], [0.2, 0.2, 1.0, 0.2, 0.2])
+    problem = ae.Problem([needle, ae.LinearDecline(0.5, 0.3)])
+    peak = np.array([at, 1 - at])
+    held = replace(ae.best_fixed(problem), allocation=np.array([0.5, 0.5]), utility=problem.utility([0.5, 0.5]))
+    assert held.bound >= problem.utility(peak)
+    assert (
+        problem.utility(peak) > 0.1 + ae.best_fixed(ae.Problem([lambda x: 0.2 + 0 * x, problem.responses[1]])).utility
+    )
 
 
 def test_under_split_realised_means_intended() -> None:

@@ -16,7 +16,7 @@ from aftereffect._random import POLICY, stream
 from aftereffect.errors import AftereffectError
 from aftereffect.model.curves import Floats
 from aftereffect.model.feedback import Feedback
-from aftereffect.policies.kl_ucb import BOUND, COUNT, DRIFT, LOG, SLOPE, KLUCBState, kl_upper, learn_bounds
+from aftereffect.policies.kl_ucb import BOUND, COUNT, DRIFT, LOG, SLOPE, SUM, KLUCBState, kl_upper, learn_bounds
 from aftereffect.policies.rules import bind
 from aftereffect.simulation.simulate import setting_for
 from tests.policies.twins import kl, kl_bound
@@ -88,6 +88,33 @@ def test_radius_holds_at_all_counts_at_once(q: float, adversary: str) -> None:
 def _kl(average: Floats, q: float) -> Floats:
     a = np.clip(average, 1e-300, 1 - 1e-16)
     return np.asarray(a * np.log(a / q) + (1 - a) * np.log((1 - a) / (1 - q)))
+
+
+def _own_failures(q: float, chance: float, runs: int, length: int, *, anytime: bool) -> int:
+    """Runs in which the policy's own bound on one cell falls below the mean at some count.
+
+    Without `anytime` the budget is cut to ln(1/d), as would do for a count that is settled beforehand.
+    """
+    rewards = np.random.default_rng(11).random((runs, length)) < q
+    cells, work, failures = np.zeros((5, 1, 2)), np.zeros((3, 3)), 0
+    for row in rewards.astype(float):
+        total = 0.0
+        for n, reward in enumerate(row, start=1):
+            total += reward
+            cells[COUNT, 0, 0], cells[SUM, 0, 0] = n, total
+            log = -math.log(chance) - (0.0 if anytime else 0.5 * math.log(1 + math.pi * n))
+            learn_bounds(cells, 0, 1.0, log, work)
+            if cells[BOUND, 0, 0] < q:
+                failures += 1
+                break
+    return failures
+
+
+@pytest.mark.parametrize("q", [0.1, 0.6])
+def test_the_policys_own_radius_holds_at_all_counts_and_one_for_a_single_count_would_not(q: float) -> None:
+    chance, runs = 0.2, 400
+    assert tail(_own_failures(q, chance, runs, 200, anytime=True), runs, chance) >= FALSE_ALARM
+    assert tail(_own_failures(q, chance, runs, 200, anytime=False), runs, chance) < FALSE_ALARM
 
 
 # All bounds of a whole run, looked at after every round.
