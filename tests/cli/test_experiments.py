@@ -8,6 +8,7 @@ import resource
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars
 import pytest
 
 from aftereffect.experiments import paper
@@ -104,12 +105,32 @@ def test_an_own_experiment_beside_the_papers_with_its_name(
         return [Experiment(figure, parse_spec({**e.spec.model_dump(), **small})) for e in experiments_of(figure, scale)]
 
     monkeypatch.setattr(paper, "experiments_of", miniature)
-    paper.reproduce(["fig2b"], "quick", tmp_path / "out")
+    paper.reproduce(paper.to_do(["fig2b"], "quick"), tmp_path / "out")
     assert run("run", str(_spec(tmp_path, "fig2b")), "--out", str(tmp_path / "out" / "own")).code == 0
     outcome = run("report", str(tmp_path / "out"))
     assert (outcome.code, outcome.err) == (0, "")
     assert sorted(p.name for p in (tmp_path / "out" / "figures").glob("*.png")) == ["fig2b-2.png", "fig2b.png"]
     assert [v["figures"] for v in json.loads((tmp_path / "out" / "verdicts.json").read_text())] == [["fig2b"]] * 2
+
+
+def test_several_horizons_are_one_sweep(run: Run, tmp_path: Path) -> None:
+    spec, out = _spec(tmp_path), tmp_path / "out"
+    text = spec.read_text()
+    (horizon,) = (line for line in text.splitlines() if line.startswith("horizon"))
+    spec.write_text(text.replace(horizon, "horizon = [30, 60]"))
+    checked = run("run", str(spec), "--check")
+    assert ("mine-30: " in checked.out, "mine-60: " in checked.out) == (True, True)
+    assert run("run", str(spec), "--out", str(out)).code == 0
+    assert sorted(p.parent.name for p in out.glob("*/manifest.json")) == ["mine-30", "mine-60"]
+    assert set(polars.read_parquet(out / "rows.parquet")["horizon"]) == {30, 60}
+    assert run("report", str(out), "--against", "horizon").code == 0
+    assert (out / "figures" / "regret-against-horizon.png").exists()
+
+
+def test_several_experiments_do_not_go_where_one_is(run: Run, done: Path) -> None:
+    spec = done.parent / "spec.toml"
+    spec.write_text("seed = [1, 2]\n" + spec.read_text())
+    assert "holds one experiment, not 2; choose another --out" in _one_line(run("run", str(spec), "--out", str(done)))
 
 
 # Other people's directories.

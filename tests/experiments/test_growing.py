@@ -40,6 +40,8 @@ GROWTHS: dict[str, tuple[dict[str, Any], int]] = {
     "a value in a list": ({"problems": [{"family": "gaussian", "memory": [0.2, 0.4, 0.6]}]}, 3 * 2 * 3),
     "runs": ({"runs": 5}, 6 * 2 * 2),
     "instances": ({"instances": 3}, 6 * 1 * 3),
+    "checkpoints: every run again": ({"checkpoints": [50, 75, 150, 225, 299]}, 36),
+    "checkpoints and runs": ({"checkpoints": [75, 150, 225, 250], "runs": 4}, 6 * 2 * 4),
     "both": ({"instances": 4, "runs": 7}, 6 * (4 * 7 - 2 * 3)),
 }
 
@@ -82,6 +84,19 @@ def test_a_tuned_policy_is_not_tuned_again(tmp_path: Path) -> None:
     run_spec(spec(TUNED, runs=3), tmp_path, executor=counting)
     assert {task.purpose for task in counting.tasks} == {"main"}
     assert counting.runs == 2 * 2 * 2 * 1
+
+
+def test_added_checkpoints_leave_the_tuning_and_are_said(tmp_path: Path) -> None:
+    before = run_spec(spec(TUNED), tmp_path, executor=Threads(1))
+    main = [name for name in shard_names(before) if name.startswith("main")]
+    said: list[str] = []
+    counting = Counting()
+    after = run_spec(spec(TUNED, checkpoints=[50, 100, 200]), tmp_path, executor=counting, say=said.append)
+    assert {task.purpose for task in counting.tasks} == {"main"}
+    assert said == [
+        f"checkpoints were added: {len(main)} shards are computed again (a run cannot be resumed from inside)"
+    ]
+    assert not set(main) & set(shard_names(after))
 
 
 @pytest.mark.parametrize("changes", [{"runs": 2}, {"instances": 1}, {"runs": 9, "seed": 8}, {"checkpoints": 5}])

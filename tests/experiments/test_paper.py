@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from aftereffect.experiments.paper import (
     figure_names,
     load_experiments,
     reproduce,
+    to_do,
 )
 from aftereffect.experiments.run import Results, run_spec
 from aftereffect.experiments.spec import parse_spec
@@ -49,7 +49,7 @@ def test_unknown_figures_and_scales_are_said_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match=r"unknown scale 'quik'; did you mean 'quick'\?"):
         experiments_of("fig1", "quik")
     with pytest.raises(UnknownName, match="unknown figure"):
-        reproduce(["figure 9"], "quick", Path("nowhere"))
+        to_do(["figure 9"], "quick")
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -99,7 +99,8 @@ def miniature(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("paper") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paper, "experiments_of", _miniature)
-        reproduce(["all", "long"], "quick", out, command="aftereffect reproduce all long", executor=Threads(2))
+        wanted = to_do(["all", "long"], "quick")
+        reproduce(wanted, out, command="aftereffect reproduce all long", executor=Threads(2))
     return out
 
 
@@ -138,22 +139,16 @@ def test_claims_wait_until_all_their_experiments_are_complete(miniature: Path) -
 def test_reproducing_again_gives_the_same_verdicts(miniature: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = (miniature / "verdicts.json").read_bytes()
     monkeypatch.setattr(paper, "experiments_of", _miniature)
-    reproduce(["fig2a"], "quick", miniature, executor=Threads(1))
+    reproduce(to_do(["fig2a"], "quick"), miniature, executor=Threads(1))
     assert (miniature / "verdicts.json").read_bytes() == before
 
 
-def test_progress_is_told_of_all_that_is_to_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_told_of_all_that_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paper, "experiments_of", _miniature)
-    told: list[str] = []
     done: list[int] = []
-
-    def watch(todo: list[Experiment]) -> Callable[[str, int], None]:
-        told.extend(e.spec.name for e in todo)
-        return lambda _, rounds: done.append(rounds)
-
-    [results] = reproduce(["fig2b"], "quick", tmp_path, watch=watch)
-    assert told == ["fig2b"]
-    assert sum(done) == len(results.policies) * 3 * 2 * 200
+    experiments = to_do(["fig2b"], "quick")
+    [results] = reproduce(experiments, tmp_path, progress=lambda _, rounds: done.append(rounds))
+    assert sum(done) == experiments[0].plan.work == len(results.policies) * 3 * 2 * 200
 
 
 # Directories of results.

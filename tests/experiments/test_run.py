@@ -189,9 +189,3 @@ def test_tuning_counts_in_the_plan() -> None:
     tasks = [*plan.tuning_tasks(), *plan.main_tasks({})]
     assert plan.shard_count == len(tasks) == len({t.name for t in tasks})
     assert plan.work == sum(t.work for t in tasks)
-
-
-def test_the_plan_is_shown_before_anything_is_written(tmp_path: Path) -> None:
-    shown: list[bool] = []
-    run_spec(spec(), tmp_path / "out", on_plan=lambda _: shown.append((tmp_path / "out").exists()))
-    assert shown == [False]

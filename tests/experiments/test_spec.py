@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from aftereffect.errors import AftereffectError
-from aftereffect.experiments.paper import EXTRA, FIGURES, SCALES, shipped_spec
+from aftereffect.experiments.paper import EXTRA, FIGURES, SCALES, shipped_specs
 from aftereffect.experiments.plan import Plan
-from aftereffect.experiments.spec import Spec, load_spec, parse_spec
+from aftereffect.experiments.spec import Spec, at_scale, load_spec, load_specs, parse_spec, parse_specs
 from tests.experiments.specs import SMALL, TUNED, spec, write_spec
 
 BARE: dict[str, Any] = {
@@ -118,13 +118,49 @@ def test_checkpoints(checkpoints: Any, rounds: list[int]) -> None:
 
 def test_a_scale_changes_only_what_it_names() -> None:
     scales = {"quick": {"runs": 2}, "paper": {"horizon": 200, "checkpoints": [50], "tuning": {"instances": 3}}}
-    both = _bare(runs=5, scales=scales)
-    assert (both.at("quick").runs, both.at("quick").horizon) == (2, 100)
-    paper = both.at("paper")
+    both = {**BARE, "runs": 5, "scales": scales}
+    quick, paper = (parse_spec(at_scale(both, scale)) for scale in ("quick", "paper"))
+    assert (quick.runs, quick.horizon) == (2, 100)
     assert (paper.runs, paper.rounds, paper.tuning.instances, paper.scales) == (5, [50, 200], 3, {})
-    assert _bare().at("quick") == _bare()
+    assert parse_spec(at_scale(BARE, "quick")) == _bare()
     with pytest.raises(AftereffectError, match=r"bare has no scale 'huge' \(it has paper, quick\)"):
-        both.at("huge")
+        at_scale(both, "huge")
+
+
+def test_lists_of_horizons_and_seeds_are_experiments_of_their_own() -> None:
+    found = parse_specs({**BARE, "horizon": [100, 40], "seed": [1, 2], "checkpoints": 2})
+    assert [(s.name, s.horizon, s.seed, s.rounds) for s in found] == [
+        ("bare-100-seed1", 100, 1, [50, 100]),
+        ("bare-100-seed2", 100, 2, [50, 100]),
+        ("bare-40-seed1", 40, 1, [20, 40]),
+        ("bare-40-seed2", 40, 2, [20, 40]),
+    ]
+    assert [s.name for s in parse_specs({**BARE, "horizon": [100]})] == ["bare-100"]
+    assert parse_specs(BARE) == [_bare()]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"horizon": []}, "horizon: an empty list has no values to try"),
+        ({"horizon": [5, 7, 5]}, "horizon: '5' is given twice"),
+        ({"horizon": [5, "x"]}, r"^horizon: .*got 'x'"),
+        ({"horizon": [5, -1]}, r"^horizon: .*got -1"),
+        ({"seed": list(range(1001))}, "seed: 1,001 experiments are more than 1,000"),
+        ({"horizon": [5], "name": 3}, "^name: "),
+        ({"horizon": [100, 40], "checkpoints": [60]}, "^checkpoints: "),
+    ],
+)
+def test_wrong_lists_of_horizons_and_seeds(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(AftereffectError, match=said):
+        parse_specs({**BARE, **changes})
+
+
+def test_a_file_of_several_experiments_is_not_one(tmp_path: Path) -> None:
+    path = write_spec(tmp_path, SMALL.replace("horizon = 300", "horizon = [300, 400]"))
+    assert [s.horizon for s in load_specs(path)] == [300, 400]
+    with pytest.raises(AftereffectError, match="is a grid of 2 experiments, not one; use load_specs"):
+        load_spec(path)
 
 
 def test_what_is_dumped_parses_to_the_same() -> None:
@@ -135,11 +171,11 @@ def test_what_is_dumped_parses_to_the_same() -> None:
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", FIGURES + EXTRA)
 def test_every_shipped_spec_can_be_planned(name: str, scale: str) -> None:
-    wanted = shipped_spec(name)
-    assert wanted.name == name
-    assert wanted.title
-    assert wanted.caption
-    assert Plan(wanted.at(scale)).shard_count >= 1
+    for wanted in shipped_specs(name, scale):
+        assert wanted.name.startswith(name)
+        assert wanted.title
+        assert wanted.caption
+        assert Plan(wanted).shard_count >= 1
 
 
 # How mistakes are said.

@@ -107,7 +107,7 @@ def test_the_manifest_says_where_results_come_from(store: Store, wanted: Spec) -
     manifest = json.loads((store.directory / "manifest.json").read_text())
     assert manifest["hash"] == Plan(wanted).digest
     assert manifest["seed"] == 7
-    assert store.spec() == wanted
+    assert store.plan.spec == wanted
     assert {"aftereffect", "numpy", "numba", "polars", "python"} <= set(manifest["versions"])
     assert all(manifest["versions"].values())
     assert set(manifest["machine"]) == {"system", "architecture", "cores"}
@@ -156,7 +156,7 @@ def test_fresh_starts_over(store: Store, wanted: Spec, tmp_path: Path) -> None:
     other = spec(seed=8)
     run_spec(other, store.directory, fresh=True)
     assert shard_names(store) == shard_names(run_spec(other, tmp_path / "other"))
-    assert store.spec() == other
+    assert store.plan.spec == other
     assert (store.directory / "notes.txt").read_text() == "mine"
     assert not left.exists()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,10 @@ from aftereffect.cli.messages import say
 from aftereffect.cli.progress import sweep_bars
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.experiments.executors import DaskCluster, Executor, Threads
-from aftereffect.experiments.paper import (
-    experiments_of,
-    figure_names,
-    load_experiments,
-    read_verdicts,
-    reproduce,
-    write_verdicts,
-)
+from aftereffect.experiments.paper import load_experiments, read_verdicts, reproduce, to_do, write_verdicts
 from aftereffect.experiments.plan import Plan
 from aftereffect.experiments.run import Results, run_spec, write_rows
-from aftereffect.experiments.spec import load_spec
+from aftereffect.experiments.spec import Spec, load_specs, parse_specs, read_content
 from aftereffect.experiments.store import require_ours, written_command
 from aftereffect.report.drawing import BANDS
 from aftereffect.simulation.result import in_words
@@ -46,8 +39,8 @@ def read_piece(text: str | None) -> tuple[int, int] | None:
 
 def check_spec(path: str, threads: int | None) -> None:
     """Say what a spec would run, and about how long."""
-    spec = load_spec(path)
-    print("\n".join(_described(Plan(spec), threads)))
+    for spec in load_specs(path):
+        print("\n".join(_described(Plan(spec), threads)))
 
 
 def _described(plan: Plan, threads: int | None) -> Iterator[str]:
@@ -93,35 +86,47 @@ def run_file(
 ) -> None:
     """`aftereffect run`."""
     _check_band(band)
-    spec = load_spec(path)
-    directory = Path(out) if out is not None else Path("out") / spec.name
-    plan = Plan(spec)
+    content = read_content(path)
+    specs = parse_specs(content)
+    directory = Path(out) if out is not None else Path("out") / content["name"]
+    places = _places(directory, specs)
     part = read_piece(piece)
     if part is not None and fresh:
         raise AftereffectError(
             "--fresh with --shard would remove the other pieces; empty the directory once, then start them"
         )
-    with resumable(directory), sweep_bars(_work(plan), quiet) as progress:
-        run_spec(
-            spec,
-            directory,
-            executor=executor_for(scheduler, threads),
-            fresh=fresh,
-            piece=part,
-            command=written_command(),
-            progress=progress,
-            say=say,
-        )
+    with resumable(directory), sweep_bars(_work(places.values()), quiet) as progress:
+        for place, plan in places.items():
+            run_spec(
+                plan,
+                place,
+                executor=executor_for(scheduler, threads),
+                fresh=fresh,
+                piece=part,
+                command=written_command(),
+                progress=progress,
+                say=say,
+            )
     if part is None:
         _show(directory, load_experiments(directory), band, [])
     else:
         print(f"piece {part[0]} of {part[1]} is in {directory}; when all are there: aftereffect report {directory}")
 
 
-def _work(plan: Plan) -> dict[str, int]:
+def _places(directory: Path, specs: list[Spec]) -> dict[Path, Plan]:
+    """Where each of a file's experiments goes: several have a directory of their own each."""
+    if len(specs) == 1:
+        return {directory: Plan(specs[0])}
+    require_ours(directory)
+    if (directory / "manifest.json").exists():
+        raise AftereffectError(f"{str(directory)!r} holds one experiment, not {len(specs)}; choose another --out")
+    return {directory / spec.name: Plan(spec) for spec in specs}
+
+
+def _work(plans: Iterable[Plan]) -> dict[str, int]:
     """Rounds by policy label."""
     work: dict[str, int] = {}
-    for task in [*plan.tuning_tasks(), *plan.main_tasks({})]:
+    for task in (task for plan in plans for task in (*plan.tuning_tasks(), *plan.main_tasks({}))):
         work[task.label] = work.get(task.label, 0) + task.work
     return work
 
@@ -139,21 +144,16 @@ def reproduce_figures(
     """`aftereffect reproduce`."""
     _check_band(band)
     directory = Path(out) if out is not None else Path("out") / f"reproduction-{scale}"
-    names = figure_names(figures)
+    experiments = to_do(figures, scale)
     require_ours(directory)
-    work: dict[str, int] = {}
-    for experiment in (e for name in names for e in experiments_of(name, scale)):
-        for label, rounds in _work(Plan(experiment.spec)).items():
-            work[label] = work.get(label, 0) + rounds
-    with resumable(directory), sweep_bars(work, quiet) as progress:
+    with resumable(directory), sweep_bars(_work(e.plan for e in experiments), quiet) as progress:
         results = reproduce(
-            names,
-            scale,
+            experiments,
             directory,
             command=written_command(),
             executor=executor_for(scheduler, threads),
             fresh=fresh,
-            watch=lambda _: progress,
+            progress=progress,
             say=say,
         )
     _show(directory, results, band, read_verdicts(directory))

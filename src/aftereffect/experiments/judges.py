@@ -226,13 +226,8 @@ def memory_fades(policy: Which) -> Callable[[Experiments], Finding]:
     return judge
 
 
-def negative_name(horizon: int) -> str:
-    """Name of Example 1's experiment at a horizon."""
-    return f"negative-{horizon}"
-
-
-HORIZONS = (10_000, 30_000, 100_000, 300_000)
-NEGATIVE = tuple(negative_name(h) for h in HORIZONS)
+HORIZONS = (10_000, 30_000, 100_000, 300_000)  # of Example 1's experiments
+NEGATIVE = tuple(f"negative-{horizon}" for horizon in HORIZONS)
 
 
 def linear_at(policy: Which, memory: float) -> Callable[[Experiments], Finding]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.resources import files
+from functools import cache, cached_property
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 from aftereffect._files import write_output
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.experiments.claims import judge_all
-from aftereffect.experiments.executors import Executor
-from aftereffect.experiments.judges import HORIZONS, negative_name
+from aftereffect.experiments.executors import Executor, Progress
+from aftereffect.experiments.plan import Plan
 from aftereffect.experiments.run import Results, run_spec
-from aftereffect.experiments.spec import Spec, parse_spec
+from aftereffect.experiments.spec import Spec, at_scale, parse_specs, read_content
+from aftereffect.experiments.store import Say
 
 SCALES = ("quick", "paper")
 FIGURES = (
@@ -32,13 +33,17 @@ class Experiment:
     figure: str
     spec: Spec
 
+    @cached_property
+    def plan(self) -> Plan:
+        """What it comes to."""
+        return Plan(self.spec)
 
-def shipped_spec(name: str) -> Spec:
-    """A spec that comes with the package."""
-    import tomllib
 
-    text = files("aftereffect.experiments").joinpath(f"figures/{name}.toml").read_text()
-    return parse_spec(tomllib.loads(text))
+@cache
+def shipped_specs(name: str, scale: str) -> tuple[Spec, ...]:
+    """The specs of a figure that comes with the package; Example 1 has several horizons."""
+    with as_file(files("aftereffect.experiments").joinpath(f"figures/{name}.toml")) as path:
+        return tuple(parse_specs(at_scale(read_content(path), scale)))
 
 
 def figure_names(wanted: list[str]) -> list[str]:
@@ -55,34 +60,31 @@ def figure_names(wanted: list[str]) -> list[str]:
 
 
 def experiments_of(figure: str, scale: str) -> list[Experiment]:
-    """A figure's experiments at a scale; Example 1 is run at several horizons."""
+    """A figure's experiments at a scale."""
     if scale not in SCALES:
         raise UnknownName("scale", scale, SCALES)
-    spec = shipped_spec(figure).at(scale)
-    if figure != "negative":
-        return [Experiment(figure, spec)]
-    return [
-        Experiment(figure, parse_spec({**spec.model_dump(), "name": negative_name(h), "horizon": h})) for h in HORIZONS
-    ]
+    return [Experiment(figure, spec) for spec in shipped_specs(figure, scale)]
+
+
+def to_do(figures: list[str], scale: str) -> list[Experiment]:
+    """The experiments of the figures asked for."""
+    return [e for name in figure_names(figures) for e in experiments_of(name, scale)]
 
 
 def reproduce(
-    figures: list[str],
-    scale: str,
+    experiments: list[Experiment],
     out: Path,
     *,
     command: str = "",
     executor: Executor | None = None,
     fresh: bool = False,
-    watch: Callable[[list[Experiment]], Callable[[str, int], None]] = lambda _: lambda *_: None,
-    say: Callable[[str], None] = lambda _: None,
+    progress: Progress = lambda *_: None,
+    say: Say = lambda _: None,
 ) -> list[Results]:
-    """Run figures' experiments, each into its own directory under `out`, and judge the claims they bear on."""
-    todo = [e for name in figure_names(figures) for e in experiments_of(name, scale)]
-    progress = watch(todo)
-    for experiment in todo:
+    """Run experiments, each into its own directory under `out`, and judge the claims that all there bear on."""
+    for experiment in experiments:
         run_spec(
-            experiment.spec,
+            experiment.plan,
             out / experiment.spec.name,
             executor=executor,
             command=command,

@@ -212,9 +212,10 @@ class Plan:
                 yield block.moved(first, run)
 
     def grows_from(self, held: Plan) -> bool:
-        """Is this the same experiment with more of something: problems, policies, instances or runs?"""
+        """Is this the same experiment with more of something: problems, policies, instances, runs or checkpoints?"""
         before, after = held.spec, self.spec
-        alike = all(getattr(before, n) == getattr(after, n) for n in ("name", "seed", "horizon", "rounds", "tuning"))
+        alike = all(getattr(before, n) == getattr(after, n) for n in ("name", "seed", "horizon", "tuning"))
+        alike = alike and set(before.rounds) <= set(after.rounds)
         sources = all(self.sources.get(name) == found for name, found in held.sources.items())
         more = before.instances <= after.instances and before.runs <= after.runs
         kept = set(held.problems) <= set(self.problems) and all(p in self.policies for p in held.policies)

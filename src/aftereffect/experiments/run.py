@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -31,7 +31,7 @@ ROWS = "rows.parquet"
 
 
 def run_spec(
-    spec: Spec,
+    spec: Spec | Plan,
     directory: Path,
     *,
     executor: Executor | None = None,
@@ -41,20 +41,18 @@ def run_spec(
     figure: str | None = None,
     progress: Progress = lambda *_: None,
     say: Say = lambda *_: None,
-    on_plan: Callable[[Plan], None] = lambda *_: None,
 ) -> Store:
-    """Compute what a directory still lacks of a spec.
+    """Compute what a directory still lacks of a spec, which may have been planned already.
 
     `piece=(i, n)` computes the i-th of n parts (from 1), for job arrays that share the directory. `figure` says of which of
     the paper's figures this is a part.
     """
     if piece is not None and not 1 <= piece[0] <= piece[1]:
         raise AftereffectError(f"--shard i/n needs 1 <= i <= n, got {piece[0]}/{piece[1]}")
-    plan, store = Plan(spec), Store(directory)
-    on_plan(plan)
+    plan, store = spec if isinstance(spec, Plan) else Plan(spec), Store(directory)
     told = _once(say)
     executor = executor or Threads()
-    with store.opened(plan, command, fresh, figure):
+    with store.opened(plan, command, fresh, figure, told):
         # Parameters must be chosen before the rest can start, so every piece makes sure of the whole tuning.
         _compute_missing(store, plan.tuning_tasks(), executor, progress, told)
         found = store.searches()

@@ -43,6 +43,7 @@ from aftereffect.simulation.simulate import checkpoint_rounds
 # Limits far beyond what anyone computes: a slip of the keyboard is refused before it fills the memory.
 LARGEST = 2**63 - 1  # TOML's own range of whole numbers
 COMBINATIONS = 10_000  # that one entry's lists may come to
+EXPERIMENTS = 1_000  # that lists of horizons and seeds may come to
 DEEPEST = 10  # lists and tables in one another
 LARGEST_FILE = 1_000_000  # bytes
 PARTS = 100  # of a key: reading one takes the square of them in time and memory
@@ -54,6 +55,7 @@ Whole = Annotated[int, Field(ge=1, le=10**6, strict=True)]
 Kept = Annotated[int, Field(ge=1, le=10**5, strict=True)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST, strict=True)]
 
+GRIDS = {"horizon": "", "seed": "seed"}  # top-level keys whose list is a grid, and what marks their values in a name
 LISTS = ("floors", "caps", "start", "impact", "allocation", "x", "y")  # parameters whose value is itself a list
 
 
@@ -141,15 +143,6 @@ class Spec(_Strict):
     policies: Annotated[list[PolicyEntry], Field(min_length=1)]
     scales: dict[str, Scale] = Field(default_factory=dict)
 
-    def at(self, scale: str) -> Spec:
-        """The spec at another scale."""
-        if scale not in self.scales:
-            if not self.scales:
-                return self
-            raise AftereffectError(f"{self.name} has no scale {scale!r} (it has {', '.join(sorted(self.scales))})")
-        changes = self.scales[scale].model_dump(exclude_none=True)
-        return parse_spec({**self.model_dump(), **changes, "scales": {}})
-
     @cached_property
     def families(self) -> dict[str, Family]:
         """Every problem by its short notation, checked."""
@@ -174,7 +167,20 @@ class Spec(_Strict):
 
 
 def load_spec(path: str | Path) -> Spec:
-    """Read a spec from a TOML file."""
+    """Read a spec from a TOML file; one with a list of horizons or seeds is several."""
+    found = load_specs(path)
+    if len(found) > 1:
+        raise AftereffectError(f"{str(path)!r} is a grid of {len(found)} experiments, not one; use load_specs")
+    return found[0]
+
+
+def load_specs(path: str | Path) -> list[Spec]:
+    """Read every spec that a TOML file comes to."""
+    return parse_specs(read_content(path))
+
+
+def read_content(path: str | Path) -> dict[str, Any]:
+    """What stands in a TOML file, not yet checked."""
     try:
         text = read_regular(Path(path), LARGEST_FILE).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -184,10 +190,36 @@ def load_spec(path: str | Path) -> Spec:
     if deep:
         raise AftereffectError(f"{str(path)!r} is not a spec: the key {deep[0][:30]!r}.. has more than {PARTS} parts")
     try:
-        content = tomllib.loads(text)
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also numbers of more digits than Python reads
         raise AftereffectError(f"{str(path)!r} is not valid TOML: {error}") from error
-    return parse_spec(content)
+
+
+def at_scale(content: dict[str, Any], scale: str) -> dict[str, Any]:
+    """A spec's content at one of its scales, if it has any."""
+    scales: dict[str, Any] = content.get("scales", {})
+    if scales and scale not in scales:
+        raise AftereffectError(f"{content['name']} has no scale {scale!r} (it has {', '.join(sorted(scales))})")
+    return {**{key: value for key, value in content.items() if key != "scales"}, **scales.get(scale, {})}
+
+
+def parse_specs(content: dict[str, Any]) -> list[Spec]:
+    """Checked specs: one, or one for each choice from the lists of horizons and seeds, which their names then tell apart."""
+    lists = {key: content[key] for key in GRIDS if isinstance(content.get(key), list)}
+    for key, values in lists.items():
+        if not values:
+            raise AftereffectError(f"{key}: an empty list has no values to try")
+        _unique(key, [shown(value) for value in values])
+    count = math.prod(map(len, lists.values()))
+    if count > EXPERIMENTS:
+        raise AftereffectError(f"{' and '.join(lists)}: {count:,} experiments are more than {EXPERIMENTS:,}")
+    return [parse_spec(_picked(content, dict(zip(lists, c, strict=True)))) for c in itertools.product(*lists.values())]
+
+
+def _picked(content: dict[str, Any], chosen: dict[str, Any]) -> dict[str, Any]:
+    marks = [f"-{GRIDS[key]}{value}" for key, value in chosen.items() if isinstance(value, int)]
+    named = {"name": content["name"] + "".join(marks)} if isinstance(content.get("name"), str) else {}
+    return {**content, **chosen, **named}
 
 
 def parse_spec(content: dict[str, Any]) -> Spec:

@@ -37,7 +37,7 @@ from aftereffect._files import (
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.plan import SCHEMA, Chosen, Plan, Task
 from aftereffect.experiments.searches import Search, chosen, searches
-from aftereffect.experiments.spec import Spec, parse_spec
+from aftereffect.experiments.spec import parse_spec
 from aftereffect.plugins import import_modules
 
 FORMAT, VERSION = "aftereffect-experiment", 3  # 1 knew shards by their place in the spec, 2 no user's own code
@@ -116,7 +116,14 @@ class Store:
         return self.directory / "shards"
 
     @contextmanager
-    def opened(self, plan: Plan, command: str, fresh: bool = False, figure: str | None = None) -> Iterator[None]:
+    def opened(
+        self,
+        plan: Plan,
+        command: str,
+        fresh: bool = False,
+        figure: str | None = None,
+        say: Say = lambda _: None,
+    ) -> Iterator[None]:
         """Hold the directory for a plan: new, or with part of the very same one, which others may be computing too.
 
         A plan that has grown takes over what was computed of the smaller one.
@@ -126,7 +133,7 @@ class Store:
                 refuse_symlink(self.shards)
                 self.directory.mkdir(parents=True, exist_ok=True)
                 share = held.enter_context(self._held(plan, fresh))
-                self._claim(plan, lambda: _sealed(_manifest(plan, command, figure)), fresh)
+                self._claim(plan, lambda: _sealed(_manifest(plan, command, figure)), fresh, say)
                 make_folder(self.shards)
                 for folder in (self.directory, self.shards):
                     remove_leftovers(folder)
@@ -172,7 +179,7 @@ class Store:
         except OSError as error:
             raise _cannot_write(self.directory, error) from error
 
-    def _claim(self, plan: Plan, content: Callable[[], bytes], fresh: bool) -> None:
+    def _claim(self, plan: Plan, content: Callable[[], bytes], fresh: bool, say: Say) -> None:
         """Take the directory: of several that start at once the first wins, and the others must want the same."""
         if self.manifest_path.exists():
             if fresh:
@@ -180,6 +187,7 @@ class Store:
                 self.write(self.manifest_path, content())
             elif self._outgrown(plan):
                 plan.grow_from(self.manifest()["extents"])
+                self._remove_superseded(plan, say)
                 self.write(self.manifest_path, content())
             else:
                 self._check_same(plan)
@@ -228,6 +236,16 @@ class Store:
             if path.name.partition(".")[0] in names:
                 path.unlink()
 
+    def _remove_superseded(self, plan: Plan, say: Say) -> None:
+        """Remove the shards that lack checkpoints which a grown plan has: a run cannot be resumed from inside."""
+        self._plan = None
+        old = self.plan.names - plan.names
+        found = [path for path in self._shard_files() if path.name.partition(".")[0] in old]
+        if found:
+            say(f"checkpoints were added: {len(found)} shards are computed again (a run cannot be resumed from inside)")
+        for path in found:
+            path.unlink()
+
     def _shard_files(self) -> list[Path]:
         return sorted(self.shards.glob("*.parquet"))
 
@@ -266,10 +284,6 @@ class Store:
             spec = parse_spec(held["spec"])
             self._plan = Plan(spec, held["code"], check=False, sources=held["sources"], extents=held["extents"])
         return self._plan
-
-    def spec(self) -> Spec:
-        """The spec this directory's results belong to."""
-        return parse_spec(self.manifest()["spec"])
 
     def finished(self, say: Say = lambda _: None, repair: bool = False) -> dict[str, Path]:
         """This experiment's shards that are there and whole, by name.
