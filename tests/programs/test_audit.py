@@ -140,6 +140,8 @@ def test_a_head_kept_a_while_ago_still_vouches(program: Program):
     program.advise()
     assert program.audit(head=kept).fits
     assert not program.audit(head="0" * 64).fits
+    with pytest.raises(ae.AftereffectError, match="64 hexadecimal digits, got 'zz'"):
+        program.audit(head="zz")
 
 
 def test_decisions_of_another_environment_are_counted_not_recomputed(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
 
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, shown
 from aftereffect.programs import ledger
 from aftereffect.programs.database import Database
 from aftereffect.programs.environment import Environment, environment
@@ -17,6 +18,7 @@ from aftereffect.programs.events import FIRST, Content, Event, chained
 from aftereffect.programs.fold import Fold
 from aftereffect.programs.schema import events
 
+HASH = re.compile("[0-9a-f]{64}")
 COLUMNS = ("kind", "round", "at", "by", "key")  # that repeat what the body says
 
 
@@ -46,6 +48,8 @@ class _Misfit(Exception):
 
 def audit(database: Database, name: str, head: str | None = None) -> Audit:
     """Check a program's whole record as it stands in the store; snapshots are not looked at."""
+    if head is not None and HASH.fullmatch(head) is None:
+        raise AftereffectError(f"a head is the hash of an event, 64 hexadecimal digits, got {shown(head)}")
     found = Audit(name)
     with database.reading() as connection:
         entry = ledger.find(connection, name)
