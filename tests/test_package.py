@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
+from doctest import DocTestParser
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,12 @@ def test_the_stub_lists_each_name_once_on_a_line_of_its_own():
 def test_every_policy_is_public_and_known_by_its_name():
     for cls in OURS.values():
         assert getattr(ae, cls.__name__) is cls
+
+
+@pytest.mark.parametrize("cls", OURS.values(), ids=OURS)
+def test_every_policys_documentation_shows_a_number(cls: type[ae.Policy]) -> None:
+    examples = DocTestParser().get_examples(cls.__doc__ or "")
+    assert any(re.search(r"\d", example.want) for example in examples)
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -96,7 +96,7 @@ def test_switching_is_not_in_the_bounds() -> None:
     problem = two_peaks(0.4, "none", "split", slope=4.0)
     samples, slope = switching_slope(policy, problem, horizons, runs=2)
     assert slope.low > 0.9
-    cut = policy.plan(ae.Setting(2, horizons[-1], memory=0.4))
+    cut = policy.phases(ae.Setting(2, horizons[-1], memory=0.4))
     err = bounds.approach_error(0.4, cut.approach, 2, problem.lipschitz)
     gap = problem.utility([0.25, 0.75]) - problem.utility([0.5, 0.5])
     bound = bounds.history_instance_bound(

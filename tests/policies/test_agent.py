@@ -457,3 +457,12 @@ def test_every_policy_explains_itself_in_words(policy: ae.Policy) -> None:
         assert "nan" not in words
         agent.tell(np.where(agent.ask() > 0, 0.25, NAN))
     assert "Told since the last advice: round 4." in agent.explain(words=True)
+
+
+def test_an_arm_without_a_name_is_called_the_same_everywhere() -> None:
+    agent = ae.Fixed().start(2)
+    agent.ask()
+    agent.tell([0.5, 0.5])
+    called = list(agent.explain()["allocation"])
+    assert called == ["arm 0", "arm 1"] == list(agent.arm_names) == agent.log["arm"].to_list()
+    assert list(ae.problem("tent").arm_names) == called

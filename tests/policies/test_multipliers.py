@@ -77,8 +77,8 @@ def test_multipliers_move_the_choice_towards_the_favoured_measure():
 def test_history_ucb_settles_longer_for_steeper_objectives():
     """L* = 1 + L + max |lambda_k| L^pi: s_a = ln(N K L*) / -ln memory."""
     setting = ae.Setting(2, 100_000)
-    plain = ae.HistoryUCB(memory=0.8, levels=20).plan(setting)
-    priced = ae.HistoryUCB(memory=0.8, levels=20, multipliers=(-3.0, 3.0), measure_lipschitz=2.0).plan(setting)
+    plain = ae.HistoryUCB(memory=0.8, levels=20).phases(setting)
+    priced = ae.HistoryUCB(memory=0.8, levels=20, multipliers=(-3.0, 3.0), measure_lipschitz=2.0).phases(setting)
     assert plain.approach == math.ceil(math.log(20 * 2 * 2.0) / -math.log(0.8))
     assert priced.approach == math.ceil(math.log(20 * 2 * 8.0) / -math.log(0.8))
 
@@ -86,7 +86,7 @@ def test_history_ucb_settles_longer_for_steeper_objectives():
 def test_phases_count_measures_of_settled_rounds_only():
     policy = ae.HistoryUCB(memory=0.5, levels=4, multipliers=(0.2, -0.2))
     agent = policy.start(2, 1000)
-    cut = policy.plan(agent.setting)
+    cut = policy.phases(agent.setting)
     for _ in range(cut.length * 3):
         agent.ask()
         agent.tell([math.nan, math.nan], measures=[0.5, 0.5])

@@ -41,7 +41,7 @@ def bytes_of(state: Any) -> int:
 def test_grid_phases_and_state_are_the_policys(case: dict[str, Any]) -> None:
     made = plan(**case)
     policy, setting = policy_of(made)
-    grid, cut, state = policy.grid(setting), policy.plan(setting), policy.state(setting)
+    grid, cut, state = policy.grid(setting), policy.phases(setting), policy.state(setting)
     assert grid is not None
     assert (made.levels, made.cut) == (grid.levels, cut)
     assert made.eps == 1 / grid.levels
@@ -67,7 +67,7 @@ def test_where_the_policy_takes_fewer_levels_than_the_horizon_asks_for_the_plan_
 def test_rounds_add_up(arms: int, horizon: int, memory: float, estimation: float, zero: bool) -> None:
     made = plan(arms, horizon, memory, estimation=estimation, zero=zero)
     policy, setting = policy_of(made)
-    assert made.cut == policy.plan(setting)
+    assert made.cut == policy.phases(setting)
     approach, counted = round(made.share_approach * horizon), round(made.share_estimation * horizon)
     assert approach + counted + made.leftover_rounds == horizon
     assert 0 <= made.leftover_rounds < made.phase_length

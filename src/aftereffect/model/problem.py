@@ -163,7 +163,7 @@ class Problem:
     @property
     def arm_names(self) -> tuple[str, ...]:
         """The arms' names; without any, their numbers from 0, as in Python."""
-        return tuple(self.names or (f"arm {k}" for k in range(self.arms)))
+        return named_arms(self.names, self.arms)
 
     @property
     def follows_activations(self) -> bool:
@@ -293,6 +293,15 @@ class Problem:
             ring=np.zeros((self.arms, max(longest, 1))),
         )
         return world if len(fast) == self.arms else OwnWorld(self.impacts, world)
+
+
+def named_arms(names: Sequence[str] | None, arms: int) -> tuple[str, ...]:
+    """The arms' names; without any they are called by their numbers, everywhere alike.
+
+    >>> named_arms(None, 2)
+    ('arm 0', 'arm 1')
+    """
+    return tuple(f"arm {k}" for k in range(arms)) if names is None else tuple(names)
 
 
 def check_names(names: Sequence[str], arms: int) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import Observed
 from aftereffect.model.feedback import ONE, Feedback
 from aftereffect.model.limits import Limits, as_split
-from aftereffect.model.problem import check_names
+from aftereffect.model.problem import check_names, named_arms
 from aftereffect.policies import arms
 from aftereffect.policies.course import KEEP, Course, Round
 from aftereffect.policies.explanation import Explanation, in_words, name_arms
@@ -82,6 +82,11 @@ class Agent:
         return self._course.settled.state
 
     @property
+    def arm_names(self) -> tuple[str, ...]:
+        """The arms' names; without any, their numbers from 0, as in Python."""
+        return named_arms(self.names, self._arms)
+
+    @property
     def rounds(self) -> int:
         """Rounds told or deployed so far, past records included."""
         return self._course.rounds
@@ -94,7 +99,7 @@ class Agent:
     @property
     def log(self) -> pl.DataFrame:
         """The rounds that can still be corrected, one row for each round and arm: advised, deployed, told, when and why."""
-        return log_frame(self._course, self.names)
+        return log_frame(self._course, self.arm_names)
 
     def ask(self) -> Floats:
         """The allocation to deploy in the next round; asking again before it is deployed or told gives the same."""
@@ -296,7 +301,7 @@ class Agent:
         """
         allocation = self.ask()
         reasons = self.policy.explain(self.answered, self.setting, self.rounds + 1, allocation)
-        names = self.names or tuple(f"arm {k}" for k in range(self.setting.arms))
+        names = self.arm_names
         name_arms(reasons, names)
         said: dict[str, Any] = {
             "round": self.rounds + 1,

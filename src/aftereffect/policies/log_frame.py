@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def log_frame(course: Course, names: Sequence[str] | None) -> pl.DataFrame:
+def log_frame(course: Course, names: Sequence[str]) -> pl.DataFrame:
     """Round, arm, what was advised and deployed (`share`), what was told of it and when, and the reason.
 
     The columns that records have are called as there: `ae.read_records` takes the table as it is.
@@ -41,7 +41,7 @@ def log_frame(course: Course, names: Sequence[str] | None) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
-def _rows(number: int, happened: Round, names: Sequence[str] | None) -> list[tuple[Any, ...]]:
+def _rows(number: int, happened: Round, names: Sequence[str]) -> list[tuple[Any, ...]]:
     moments = [_moment(at) for at in (happened.asked_at, happened.deployed_at, happened.told_at)]
     rows = []
     for k, share in enumerate(happened.deployed.tolist()):
@@ -50,8 +50,7 @@ def _rows(number: int, happened: Round, names: Sequence[str] | None) -> list[tup
         measure = None if happened.measure is None or math.isnan(happened.measure[k]) else float(happened.measure[k])
         status = "open" if math.isnan(trials) else "told" if happened.known else "unknown"
         told = (float(happened.reward[k]), trials) if trials > 0 else (None, None if math.isnan(trials) else trials)
-        arm = str(k) if names is None else names[k]
-        rows.append((number, arm, advised, share, *told, measure, status, *moments, happened.reason or None))
+        rows.append((number, names[k], advised, share, *told, measure, status, *moments, happened.reason or None))
     return rows
 
 

@@ -148,11 +148,11 @@ class Phased(Policy):
         check_positive(self, lipschitz=self.lipschitz)
         check_whole(self, 0, approach=self.approach)
 
-    def plan(self, setting: Setting) -> tuple[Phases, Policy, Setting]:
+    def settled(self, setting: Setting) -> tuple[Phases, Policy, Setting]:
         """Phases, the inner policy with its grid settled, and what it is told about the world."""
         memory = need_memory(self, self.memory, setting) if self.approach is None else 0.0
-        settled = self.approach is None and memory == 0.0
-        estimation = 1.0 if settled else self.estimation
+        at_once = self.approach is None and memory == 0.0
+        estimation = 1.0 if at_once else self.estimation
         about = None if setting.horizon is None else max(1, round(setting.horizon * estimation))
         inner, grid = self.inner, self.inner.grid(dataclasses.replace(setting, horizon=about))
         if grid is not None:
@@ -161,11 +161,11 @@ class Phased(Policy):
                 inner = dataclasses.replace(inner, levels=levels)  # type: ignore[call-arg]
         elif setting.horizon is not None:
             levels = history_levels(setting.horizon, estimation, setting.arms)
-        elif self.approach is None and not settled:
+        elif self.approach is None and not at_once:
             raise AftereffectError("phased needs a horizon (it sets how exactly the impact must settle) or approach=")
         else:
             levels = 1
-        if settled:
+        if at_once:
             cut = Phases(0, 1)
         elif self.approach is not None:
             cut = phases_of(self.approach, self.estimation)
@@ -188,16 +188,16 @@ class Phased(Policy):
         return self.inner.learns_in_parts()
 
     def state(self, setting: Setting) -> PhasedState:
-        cut, inner, inner_setting = self.plan(setting)
+        cut, inner, inner_setting = self.settled(setting)
         clock = np.array([cut.approach, cut.length, setting.horizon or 0, 0, 0, 0, 0, 0])
         return PhasedState(clock, np.zeros((2, setting.arms)), inner.state(inner_setting))
 
     def grid(self, setting: Setting) -> Grid | None:
-        _, inner, inner_setting = self.plan(setting)
+        _, inner, inner_setting = self.settled(setting)
         return inner.grid(inner_setting)
 
     def explain(self, state: PhasedState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
-        cut, inner, inner_setting = self.plan(setting)
+        cut, inner, inner_setting = self.settled(setting)
         clock = state.clock
         position = int(clock[POSITION]) + 1 if clock[OPEN] else cut.length
         return {
@@ -270,12 +270,12 @@ class HistoryUCB(Policy):
             return around(self.scale / 3.0, "clock")
         if self.log == "lemma":
             return around(self.scale, "told")
-        cut, _, _ = around(self.scale, "told").plan(setting)
+        cut, _, _ = around(self.scale, "told").settled(setting)
         return around(self.scale, float(cut.estimation))
 
-    def plan(self, setting: Setting) -> Phases:
+    def phases(self, setting: Setting) -> Phases:
         """How it cuts time."""
-        return self.composed(setting).plan(setting)[0]
+        return self.composed(setting).settled(setting)[0]
 
     def check_state(self, state: PhasedState, fresh: PhasedState) -> None:
         check_phases(state, fresh)

@@ -59,7 +59,7 @@ def _events(file: str, text: str) -> Iterator[Event]:
 def _first(text: str, file: str, key: str | None, by: str | None) -> Event:
     """A first event that holds a saved agent: what happened before is in its state only."""
     agent = read_agent(text, file)
-    names = agent.names or tuple(f"arm {k}" for k in range(agent.setting.arms))
+    names = agent.arm_names
     request = {"arms": list(read_names(names)), "policy": agent.policy.key, "agent": text, "units": None, "seed": None}
     request["feedback"] = agent.setting.feedback
     answer = started(request)

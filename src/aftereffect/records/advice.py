@@ -120,7 +120,7 @@ def gain_tables(fit: Fit) -> tuple[Floats, Floats]:
     return mean, np.maximum(0.0, square - mean**2)
 
 
-def best_levels(fit: Fit, limits: Limits, caution: float) -> Ints:
+def advised_levels(fit: Fit, limits: Limits, caution: float) -> Ints:
     """The levels with the largest expected gain less `caution` deviations of it."""
     low, high = limits.levels(fit.steps, zero=True)
     mean, variance = gain_tables(fit)
@@ -143,7 +143,7 @@ def advise(fit: Fit, limits: Limits, caution: float) -> Advice:
     require_numbers("best", caution=caution)
     if caution < 0:
         raise AftereffectError(f"caution must be at least 0, got {caution}")
-    return advice_on(fit, best_levels(fit, limits, float(caution)))
+    return advice_on(fit, advised_levels(fit, limits, float(caution)))
 
 
 def judge(fit: Fit, shares: Floats) -> Advice:

@@ -15,7 +15,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.curves.fit import DISPERSION, MEAN, SHOCK, VARIANCE, covariances, fit_all
 from aftereffect.policies.curves.trial import part_way
-from aftereffect.records.advice import CAUTION, best_levels, gain_of
+from aftereffect.records.advice import CAUTION, advised_levels, gain_of
 
 if TYPE_CHECKING:
     from aftereffect.records.fit import Fit
@@ -47,9 +47,9 @@ def best_experiment(fit: Fit, size: float = SIZE, rounds: int = ROUNDS) -> Exper
     step = round(float(size) * fit.steps)
     if not 0 < step <= fit.steps:
         raise AftereffectError(f"size must lie between {1 / fit.steps:g} and 1, got {size}")
-    target = best_levels(fit, fit.limits, CAUTION)
+    target = advised_levels(fit, fit.limits, CAUTION)
     if np.array_equal(target, fit.home):
-        target = best_levels(fit, fit.limits, 0.0)
+        target = advised_levels(fit, fit.limits, 0.0)
     low, high = fit.limits.levels(fit.steps, zero=True)
     rows = [
         (learned(fit, target, trial, rounds), -gain_of(fit, trial).expected, trial)

@@ -29,7 +29,7 @@ def draw_agent(agent: Agent) -> Figure:
     """Curves with bands and what was seen, where the policy has curves; below, the rounds that its log holds."""
     from matplotlib.figure import Figure
 
-    names = [plain(name) for name in (agent.names or [f"arm {k}" for k in range(agent.setting.arms)])]
+    names = [plain(name) for name in agent.arm_names]
     agent.ask()
     curves = _curves(agent)
     if curves is None and not agent.rounds:

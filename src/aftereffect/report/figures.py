@@ -111,7 +111,7 @@ def _trace(experiments: Sequence[Results], axis: Axis) -> Figure:
     shares, impacts = r.averages(problem, policy, "allocation"), r.averages(problem, policy, "impact")
     chosen, world = r.spec.entrants[0].policies[policy], r.problem_values[problem]
     assert isinstance(chosen, HistoryUCB)
-    phases = chosen.plan(Setting(world["arms"], r.spec.horizon, memory=world["memory"]))
+    phases = chosen.phases(Setting(world["arms"], r.spec.horizon, memory=world["memory"]))
     figure, (ax,) = subplots(1, size=(8.4, 3.8))
     draw_phases(ax, shares[:, 0], impacts[:, 0], phases, f"{_title(r)}\nmemory {world['memory']:g}")
     return figure

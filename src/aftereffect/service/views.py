@@ -142,7 +142,7 @@ def curves(agent: Agent) -> list[dict[str, Any]]:
             "high": (mean[k] + BAND * deviation[k])[drawn].clip(0, 1).tolist(),
             "seen": _means_seen(booked[:, k], drawn),
         }
-        for k, name in enumerate(agent.names or [f"arm {k + 1}" for k in range(len(mean))])
+        for k, name in enumerate(agent.arm_names)
     ]
 
 

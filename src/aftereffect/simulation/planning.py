@@ -89,7 +89,7 @@ def plan(
     given = _memory(memory, half_life)
     policy = HistoryUCB(memory=given, estimation=estimation, zero=zero, lipschitz=lipschitz)
     setting, rate = Setting(arms, horizon), float(given)
-    cut, grid = policy.plan(setting), policy.grid(setting)
+    cut, grid = policy.phases(setting), policy.grid(setting)
     assert grid is not None
     levels = grid.levels
     _check_cells(arms, levels)
