@@ -22,6 +22,7 @@ from aftereffect.policies.curves.state import CurvesState, take_in
 from aftereffect.policies.curves.tracks import TEMPERED
 
 KEPT = 0.01  # weight, against the best component's, below which one is left out
+TREND = 0.7  # deviation of the slope, in the arm's rate there, with which a curve may go on beyond where it was seen
 
 
 class Component(NamedTuple):
@@ -112,8 +113,28 @@ def components(state: CurvesState, reference: Ints, least: float = KEPT) -> Iter
         column = np.zeros((arms, nodes))
         for k in range(arms):
             covariances(posterior[k], sure[k], int(reference[k]), column[k])
-        mean = posterior[:, MEAN].clip(0.0, 1.0)
-        yield Component(weight, int(track), int(field), mean, posterior[:, VARIANCE].copy(), column)
+        mean, variance = posterior[:, MEAN].clip(0.0, 1.0), posterior[:, VARIANCE].copy()
+        for off in gone_on(state.banks[track], mean):
+            variance += off**2
+            column += off * off[np.arange(arms), reference][:, None]
+        yield Component(weight, int(track), int(field), mean, variance, column)
+
+
+def gone_on(booked: Floats, mean: Floats) -> tuple[Floats, Floats]:
+    """How far a curve may have gone on below the lowest and above the highest impact it was seen at; (arms, N + 1) each.
+
+    The fields go back to the arm's level there, and doubt no more than their own size. Yet what people call a response often
+    just goes on: it tires, or saturates late. A straight line of unknown slope on either side allows for that, so that nobody
+    is told to give everything to one arm because its level is the highest.
+    """
+    arms, nodes = mean.shape
+    place, below, above = np.arange(nodes) / (nodes - 1), np.zeros((arms, nodes)), np.zeros((arms, nodes))
+    for k in range(arms):
+        seen = np.flatnonzero(booked[COUNT, k] > 0)
+        if len(seen):
+            below[k] = TREND * mean[k, seen[0]] * np.maximum(0.0, place[seen[0]] - place)
+            above[k] = TREND * mean[k, seen[-1]] * np.maximum(0.0, place - place[seen[-1]])
+    return below, above
 
 
 def mixture(parts: list[Component]) -> tuple[Floats, Floats]:
