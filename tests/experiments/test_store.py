@@ -361,6 +361,16 @@ def test_a_damaged_shard_is_said_and_computed_again(damage: Callable[[Path], Non
     assert rows(store).equals(undisturbed)
 
 
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_shard_that_is_no_file_is_refused_at_once(kind: str, store: Store, wanted: Spec) -> None:
+    path = store.shards / shard_names(store)[3]
+    path.unlink()
+    os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
+    for attempt in (lambda: Results(store.directory), lambda: run_spec(wanted, store.directory)):
+        with pytest.raises(AftereffectError, match=r"cannot check the shards in .*: it is no regular file"):
+            attempt()
+
+
 def test_missing_shards_are_computed_again(store: Store, wanted: Spec) -> None:
     before = shard_names(store)
     for name in before[::5]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,18 @@ def test_encodings(tmp_path):
     assert ae.read_records(tmp_path / "h.csv", encoding="latin-1").names == ("Süd", "Nord")
     (tmp_path / "german.csv").write_text("round;arm;share;reward\n1;a;0,5;0,25\n1;b;0,5;0,75\n")
     np.testing.assert_array_equal(ae.read_records(tmp_path / "german.csv").rewards, [[0.25, 0.75]])
+
+
+def test_what_is_no_file_or_too_large_is_refused_at_once(tmp_path):
+    pipe, large = tmp_path / "pipe.csv", tmp_path / "large.parquet"
+    os.mkfifo(pipe)
+    with large.open("wb") as file:
+        file.truncate(1 << 40)
+    for path in (pipe, "/dev/zero"):
+        with pytest.raises(ae.AftereffectError, match=r"cannot be read: it is no regular file"):
+            ae.read_records(path)
+    with pytest.raises(ae.AftereffectError, match=r"cannot be read: it has more than 2,000,000,000 bytes"):
+        ae.read_records(large)
 
 
 @pytest.mark.parametrize(

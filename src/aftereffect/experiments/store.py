@@ -41,7 +41,7 @@ from aftereffect.experiments.spec import parse_spec
 from aftereffect.plugins import import_modules
 
 FORMAT, VERSION = "aftereffect-experiment", 3  # 1 knew shards by their place in the spec, 2 no user's own code
-LARGEST_MANIFEST = 50_000_000  # bytes
+LARGEST_MANIFEST, LARGEST_SHARD = 50_000_000, 2_000_000_000  # bytes
 TUNING = "tuning.json"
 Say = Callable[[str], None]
 
@@ -296,14 +296,16 @@ class Store:
                 name, _, digest = path.stem.partition(".")
                 if name not in self.plan.names:
                     say(f"{path.name} is no shard of this experiment; it is left out")
-                elif digest == _digest(name, path.read_bytes()):
+                elif digest == _digest(name, read_regular(path, LARGEST_SHARD)):
                     found[name] = path
                 else:
                     say(f"{path.name} was torn or edited; it {'is computed again' if repair else 'does not count'}")
                     if repair:
                         path.unlink(missing_ok=True)
         except OSError as error:
-            raise AftereffectError(f"cannot check the shards in {str(self.shards)!r}: {error.strerror}") from error
+            raise AftereffectError(
+                f"cannot check the shards in {str(self.shards)!r}: {error.strerror or error}"
+            ) from error
         return found
 
     def write_shard(self, task: Task, content: bytes) -> Path:

@@ -10,8 +10,10 @@ from typing import Any
 
 import polars
 
+from aftereffect._files import read_regular
 from aftereffect.errors import AftereffectError, shown
 
+LARGEST = 2_000_000_000  # bytes: records of ten thousand years of weekly rounds with a thousand arms have half of that
 SEPARATORS = ",;\t|"
 COMMENT = "#"  # lines of a CSV file that begin so are not read
 PARQUET = (".parquet", ".pq")
@@ -40,9 +42,9 @@ def read_frame(source: Any, encoding: str = "utf-8") -> polars.DataFrame:
 
 def _from_file(path: Path, encoding: str) -> polars.DataFrame:
     try:
-        content = path.read_bytes()
+        content = read_regular(path, LARGEST)
     except OSError as error:
-        raise AftereffectError(f"records {str(path)!r} cannot be read: {error.strerror}") from None
+        raise AftereffectError(f"records {str(path)!r} cannot be read: {error.strerror or error}") from None
     if path.suffix.lower() in PARQUET or content[:4] == b"PAR1":
         try:
             return polars.read_parquet(io.BytesIO(content))
