@@ -80,10 +80,10 @@ def test_the_benchmark_can_start_every_policy():
 
 def _requirements() -> list[Requirement]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    groups = project["dependency-groups"]
     extras = (line for extra in project["project"]["optional-dependencies"].values() for line in extra)
     return [
-        Requirement(line)
-        for line in (*project["project"]["dependencies"], *extras, *project["dependency-groups"]["dev"])
+        Requirement(line) for line in (*project["project"]["dependencies"], *extras, *groups["dev"], *groups["docs"])
     ]
 
 

@@ -42,6 +42,17 @@ MEASURED: dict[str, list[dict[str, Any]]] = {
     "switching": [
         {"levels": None, "feedback": "split", "noise": "none", "regret": [1e3, 2e4, 3e5], "slope": SLOPE},
     ],
+    "standing": [
+        {
+            "policy": "history-ucb",
+            "memory": 0.4,
+            "problem": "one best",
+            "feedback": "split",
+            "noise": "none",
+            "regret": [1e3, 2e4],
+            "slope": SLOPE,
+        },
+    ],
 }
 ROWS = [
     "| ucb1 | 0.4 | 50,000 | 0.1234 [0.1100, 0.1350] | 0.100 |",
@@ -49,6 +60,7 @@ ROWS = [
     "| cucb | 0.123 [0.110, 0.135] | 321 (50%); twin 300 | 654 (75%); twin 600 |",
     "| brier | 0.4 | ucb1 | 12.5 | 11.0 | 1.50 | yes |",
     "| tuned | split | none | 1,000 | 20,000 | 300,000 | 0.123 [0.110, 0.135] |",
+    "| history-ucb | 0.4 | one best | split | none | 1,000 | 20,000 | 0.123 [0.110, 0.135] | 0.100 |",
 ]
 
 

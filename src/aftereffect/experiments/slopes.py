@@ -205,6 +205,12 @@ def two_peaks(
     return Problem([response, response], Discounted(memory), feedback, noise, label="two peaks")
 
 
+def one_best(memory: float, noise: str = "bernoulli", feedback: Any = "independent") -> Problem:
+    """Two arms with responses of slope 1 and one best allocation, (.3, .7)."""
+    first, second = Table([0.0, 0.3, 1.0], [0.5, 0.8, 0.1]), Table([0.0, 0.7, 1.0], [0.1, 0.8, 0.5])
+    return Problem([first, second], Discounted(memory), feedback, noise, label="one best")
+
+
 def switching_slope(
     policy: Policy,
     problem: Problem,

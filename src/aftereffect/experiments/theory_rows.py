@@ -8,13 +8,23 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from aftereffect._files import write_output
-from aftereffect.experiments.slopes import Learner, SumUCB, hard_slope, measured_slope, switching_slope, two_peaks
+from aftereffect.experiments.slopes import (
+    Learner,
+    SumUCB,
+    hard_slope,
+    log_slope,
+    measured_slope,
+    one_best,
+    switching_slope,
+    two_peaks,
+)
 from aftereffect.model.catalog import problem
 from aftereffect.policies.action_ucb import ActionUCB
 from aftereffect.policies.base import Policy
@@ -25,10 +35,12 @@ from aftereffect.policies.simple import Fixed
 from aftereffect.policies.thompson import Thompson
 from aftereffect.policies.ucb1 import UCB1
 from aftereffect.simulation.simulate import simulate
+from aftereffect.theory import bounds
 from aftereffect.theory.hard import compare_history_with_action
 
 Row = dict[str, Any]
 SWITCHING_HORIZONS = (100_000, 1_000_000, 5_000_000)
+STANDING_HORIZONS = (100_000, 1_000_000)
 
 
 def example_rows() -> Iterator[Row]:
@@ -85,12 +97,33 @@ def switching_rows() -> Iterator[Row]:
         yield {"levels": levels, "feedback": feedback, "noise": noise, "regret": regret, "slope": asdict(slope)}
 
 
+def standing_rows() -> Iterator[Row]:
+    """Regret of Algorithms 1 and 3 where one allocation is best and where two far apart tie, beside the theorems' growth."""
+    grown = [bounds.action_regret_rate(2, t) for t in STANDING_HORIZONS]
+    rate = math.log(grown[1] / grown[0]) / math.log(STANDING_HORIZONS[1] / STANDING_HORIZONS[0])
+    learners: tuple[tuple[Policy, float], ...] = ((ActionUCB(), 0.0), (HistoryUCB(), 0.4))
+    worlds = itertools.product((one_best, two_peaks), (("independent", "bernoulli"), ("split", "none")))
+    for (policy, memory), (world, (feedback, noise)) in itertools.product(learners, list(worlds)):
+        made = world(memory, noise, feedback)
+        samples = [simulate(made, policy, t, 4, seed=1, checkpoints=1).regret[:, -1] for t in STANDING_HORIZONS]
+        slope = log_slope(STANDING_HORIZONS, samples, rate, seed=1)
+        regret = [float(s.mean()) for s in samples]
+        about = {"policy": policy.key, "memory": memory, "problem": made.label, "feedback": feedback, "noise": noise}
+        yield {**about, "regret": regret, "slope": asdict(slope)}
+
+
 def main() -> None:
     """Measure everything and write it down."""
     parser = argparse.ArgumentParser(description="Measure what docs/theory.md shows.")
     parser.add_argument("--out", type=Path, default=Path("out/theory.json"))
     target = parser.parse_args().out
-    parts = {"example": example_rows, "hard": hard_rows, "properness": proper_rows, "switching": switching_rows}
+    parts = {
+        "example": example_rows,
+        "hard": hard_rows,
+        "properness": proper_rows,
+        "switching": switching_rows,
+        "standing": standing_rows,
+    }
     target.parent.mkdir(parents=True, exist_ok=True)
     write_output(target, json.dumps({name: list(rows()) for name, rows in parts.items()}, indent=1).encode())
 
