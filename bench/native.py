@@ -16,7 +16,8 @@ import numpy as np
 from aftereffect import DUCB, ActionUCB, Problem
 from aftereffect._random import POLICY, WORLD, stream
 from aftereffect.model.world import World
-from aftereffect.simulation.simulate import checkpoint_rounds, setting_for
+from aftereffect.simulation.runs import setting_for
+from aftereffect.simulation.simulate import checkpoint_rounds
 from bench.rows import Missing
 
 SOURCES = Path(__file__).parent / "c"

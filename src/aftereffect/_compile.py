@@ -115,9 +115,9 @@ def explaining(compiled: Function) -> Function:
     """A kernel for users' own rules: what cannot be compiled is said in words that help who wrote it."""
 
     @wraps(compiled)
-    def call(*arguments: Any) -> None:
+    def call(*arguments: Any, **named: Any) -> Any:
         try:
-            compiled(*arguments)
+            return compiled(*arguments, **named)
         except (NumbaError, NumbaRuntimeError) as error:
             raise CannotCompile(explained(error)) from error
 

@@ -26,7 +26,7 @@ from aftereffect.model.problem import Problem
 from aftereffect.policies.base import Policy
 from aftereffect.policies.base_arms import project
 from aftereffect.policies.pace import before_the_first, keep_pace
-from aftereffect.simulation.simulate import Instance
+from aftereffect.simulation.runs import Instance
 from aftereffect.simulation.steps import Stepped, Worlds
 
 ID = "aftereffect/Allocation-v0"

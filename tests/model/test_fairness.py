@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
-from aftereffect.simulation.simulate import run_once
+from aftereffect.simulation.runs import run_once
 
 
 def _problem(observed: Any = "all", noise: str = "bernoulli", feedback: Any = "independent") -> ae.Problem:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import aftereffect as ae
 from aftereffect.model.impacts import memory_of
-from aftereffect.simulation.simulate import run_once
+from aftereffect.simulation.runs import run_once
 from tests.model.worlds import Floats, drive, sequence
 
 

@@ -12,7 +12,7 @@ from aftereffect._random import generator
 from aftereffect.model.world import World, fixed_utility
 from aftereffect.oracle.benchmark import fixed_utilities
 from aftereffect.oracle.best_fixed import activated_utilities
-from aftereffect.simulation.simulate import run_once
+from aftereffect.simulation.runs import run_once
 
 FAMILIES = {"gaussian": 5, "patrol": 5, "loan": 5, "tent": 2, "bump": 5, "lipschitz": 5, "brier": 5, "lending": 4}
 

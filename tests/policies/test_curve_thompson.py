@@ -18,7 +18,7 @@ from aftereffect.policies.curves.fit import COUNT, DISPERSION, PULLED, ROUNDS
 from aftereffect.policies.curves.state import GIVEN, STAGES, WORKSPACE
 from aftereffect.policies.curves.tracks import contradiction
 from aftereffect.policies.curves.values import take_turn
-from aftereffect.simulation.simulate import run_once
+from aftereffect.simulation.runs import run_once
 from aftereffect.testing import check_policy
 
 NAN = float("nan")

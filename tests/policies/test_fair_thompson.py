@@ -12,7 +12,7 @@ import aftereffect as ae
 from aftereffect.policies.curves.fit import COUNT, PULLED
 from aftereffect.policies.curves.state import MOVING
 from aftereffect.policies.state_files import arrays_of
-from aftereffect.simulation.simulate import run_once, setting_for
+from aftereffect.simulation.runs import run_once, setting_for
 from aftereffect.testing import check_policy
 
 NAN = float("nan")

@@ -18,7 +18,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.feedback import Feedback
 from aftereffect.policies.kl_ucb import BOUND, COUNT, DRIFT, LOG, SLOPE, SUM, KLUCBState, kl_upper, learn_bounds
 from aftereffect.policies.rules import bind
-from aftereffect.simulation.simulate import setting_for
+from aftereffect.simulation.runs import setting_for
 from tests.policies.twins import kl, kl_bound
 
 FALSE_ALARM = 1e-6

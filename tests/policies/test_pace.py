@@ -12,7 +12,7 @@ import aftereffect as ae
 from aftereffect._random import POLICY, stream
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.pace import keep_pace
-from aftereffect.simulation.simulate import run_once, setting_for
+from aftereffect.simulation.runs import run_once, setting_for
 from tests.simulation.cases import OURS
 
 STEP = 0.07

@@ -82,6 +82,18 @@ def test_a_field_is_scratch_only_where_it_is_said(inert: Inert, tmp_path: Path) 
     assert ae.load_agent(tmp_path / "agent.json").ask().tolist() == agent.ask().tolist() == [0.25, 0.75]
 
 
+def test_a_policy_from_elsewhere_is_told_and_refuses_what_is_wrong(inert: Inert) -> None:
+    agent = inert.start(2)
+    for number in (1, 2):
+        agent.ask()
+        agent.tell([0.5, 0.5])
+        assert agent.rounds == number
+    agent.ask()
+    with pytest.raises(ae.WrongTell, match=r"rewards must lie in \[0, 1\]"):
+        agent.tell([0.5, 1.5])
+    assert agent.state.counts.tolist() == [2.0, 2.0]
+
+
 def test_scratch_must_exist() -> None:
     with pytest.raises(UnknownName, match="wrok"):
         register_rule(CountsState, ask_counts, tell_counts, scratch=("wrok",))

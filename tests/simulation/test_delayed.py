@@ -10,7 +10,7 @@ import pytest
 import aftereffect as ae
 from aftereffect._random import POLICY, WORLD, stream
 from aftereffect.model.world import step
-from aftereffect.simulation.simulate import setting_for
+from aftereffect.simulation.runs import setting_for
 
 
 def _problem(**options: Any) -> ae.Problem:

@@ -13,7 +13,7 @@ import aftereffect as ae
 from aftereffect._random import POLICY, stream, uniform
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.rules import is_foreign, is_plain, register_rule
-from aftereffect.simulation.simulate import run_once, setting_for
+from aftereffect.simulation.runs import run_once, setting_for
 from tests.simulation.cases import FEEDBACKS, IDS, POLICIES
 
 NAN = float("nan")

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from aftereffect.simulation.simulate import Progress as Report
+from aftereffect.simulation.runs import Progress as Report
 
 
 class RateColumn(ProgressColumn):

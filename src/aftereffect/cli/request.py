@@ -16,7 +16,8 @@ from aftereffect.model.family_notation import family_from
 from aftereffect.model.problem import Problem
 from aftereffect.policies.base import Policy, policy_from
 from aftereffect.simulation.result import Comparison
-from aftereffect.simulation.simulate import Progress, simulate
+from aftereffect.simulation.runs import Progress
+from aftereffect.simulation.simulate import simulate
 
 Built = TypeVar("Built")
 

@@ -23,7 +23,8 @@ from aftereffect.experiments.spec import Spec, parse_spec
 from aftereffect.experiments.store import Say
 from aftereffect.model.family_notation import family_from
 from aftereffect.policies.base import Policy, policy_from, registry
-from aftereffect.simulation.simulate import draw_instance, run_once
+from aftereffect.simulation.runs import run_once
+from aftereffect.simulation.simulate import draw_instance
 
 REFERENCES = (
     "history-ucb",

@@ -27,7 +27,8 @@ from aftereffect.notation import parse
 from aftereffect.plugins import import_modules
 from aftereffect.policies.base import Policy, policy_from
 from aftereffect.policies.setting import Setting
-from aftereffect.simulation.simulate import Instance, Run, draw_instance, grid_loss, run_once, setting_for
+from aftereffect.simulation.runs import Instance, Run, run_once, setting_for
+from aftereffect.simulation.simulate import draw_instance, grid_loss
 
 ROUNDS_PER_SHARD = 20_000_000  # a second or two of work: small enough to lose, large enough to write
 ROWS_PER_SHARD = 500_000  # where most rounds are kept it is rows that fill the memory

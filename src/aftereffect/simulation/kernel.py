@@ -84,14 +84,14 @@ _compiled = kernel(_run)
 _foreign = explaining(_compiled)
 
 
-def run(world: World | OwnWorld, state: Any, *arguments: Any) -> None:
+def run(world: World | OwnWorld, state: Any, start: int, stop: int, **room: Any) -> None:
     """The loop in the fastest form that this world and this policy allow."""
     if isinstance(world, OwnWorld) or is_plain(state):
-        _run(world, state, *arguments)
+        _run(world, state, start, stop, **room)
     elif is_foreign(state):
-        _foreign(world, state, *arguments)
+        _foreign(world, state, start, stop, **room)
     else:
-        _compiled(world, state, *arguments)
+        _compiled(world, state, start, stop, **room)
 
 
 def checkpoint_rows(count: int, arms: int) -> Floats:

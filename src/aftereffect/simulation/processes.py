@@ -12,7 +12,7 @@ from aftereffect.errors import AftereffectError
 from aftereffect.model.problem import Problem
 from aftereffect.model.world import Ints
 from aftereffect.policies.base import Policy
-from aftereffect.simulation.simulate import Instance, Progress, Run, run_once
+from aftereffect.simulation.runs import Instance, Progress, Run, run_once
 
 
 def run_in_processes(
@@ -32,7 +32,7 @@ def run_in_processes(
     # Started afresh: a fork would inherit threads and locks half way.
     with ProcessPoolExecutor(min(processes, len(work)), multiprocessing.get_context("spawn")) as pool:
         futures = {
-            pool.submit(_run, prepared[i].problem, p, rounds, seed, i, r, trace): (p.key, i, r) for p, i, r in work
+            pool.submit(_run, prepared[i].problem, p, rounds, (seed, i, r), trace): (p.key, i, r) for p, i, r in work
         }
         finished = {}
         try:
@@ -51,8 +51,8 @@ def run_in_processes(
         return finished
 
 
-def _run(problem: Problem, policy: Policy, rounds: Ints, seed: int, instance: int, number: int, trace: bool) -> Run:
-    return run_once(problem, policy, rounds, seed, instance, number, trace).without_state()
+def _run(problem: Problem, policy: Policy, rounds: Ints, key: tuple[int, int, int], trace: bool) -> Run:
+    return run_once(problem, policy, rounds, *key, trace=trace).without_state()
 
 
 def _check_that_it_travels(problems: list[Problem], policies: list[Policy]) -> None:

@@ -22,7 +22,8 @@ from aftereffect.policies.rules import bind
 from aftereffect.policies.setting import Setting
 from aftereffect.policies.state_files import arrays_of
 from aftereffect.policies.storage import load_agent
-from aftereffect.simulation.simulate import run_once, setting_for, simulate
+from aftereffect.simulation.runs import run_once, setting_for
+from aftereffect.simulation.simulate import simulate
 from aftereffect.testing.playing import NAN, Broken, Case, Crowd, looked_at, play, require, same
 
 Check = Callable[[Case], None]

@@ -25,7 +25,7 @@ from aftereffect.policies.curves.forgetting import (
     leading,
     trusted,
 )
-from aftereffect.simulation.simulate import run_once
+from aftereffect.simulation.runs import run_once
 
 
 def test_forgetting_weighs_a_round_by_its_age() -> None:
