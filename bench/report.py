@@ -30,6 +30,11 @@ HiGHS, the two threads and the whole processes by wall time. Times in seconds ar
   rewards are drawn beforehand.
 * **Two threads** need two idle cores. What the C loop gains from a second thread in the same minute stands beside: it is
   the most that the machine could give.
+* **The program and the service** write to SQLite in write-ahead mode with full synchronisation; the bare loop commits one
+  row of 500 bytes at a time with the same settings, before and after. A round is ask, deploy and tell, each durable when it
+  is answered, with the recommended policy and its reasons. The service runs in a process of its own with its rate limits on;
+  eight clients, threads of the measuring process, hold a connection and a program each. Optuna's RDB storage asks and tells
+  in the process itself, with a random sampler and the same settings.
 * **history-ucb** and **action-ucb** run on the same problem (memory .4) and the same grid.
 """
 

@@ -121,6 +121,11 @@ class Store:
         with self.database.reading() as connection:
             return [_in_short(connection, entry) for entry in ledger.entries(connection)]
 
+    def check(self) -> None:
+        """Whether the store answers; raises what is wrong if not."""
+        with self.database.reading() as connection:
+            connection.execute(sa.select(programs.c.id).limit(1))
+
     def close(self) -> None:
         """Give up all connections."""
         self.database.close()

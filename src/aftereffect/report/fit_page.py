@@ -11,7 +11,7 @@ from markupsafe import Markup
 from aftereffect._files import output_folder, write_output
 from aftereffect.records.fit import Fit
 from aftereffect.report.fit_figure import draw_fit, draw_history, picture
-from aftereffect.report.page import asset, content_hash, template
+from aftereffect.report.page import content_hash, page_style, template
 
 
 def write_learned(directory: Path, fit: Fit, document: dict[str, Any], source: str) -> list[Path]:
@@ -30,7 +30,7 @@ def write_learned(directory: Path, fit: Fit, document: dict[str, Any], source: s
 
 def page(document: dict[str, Any], curves: bytes, history: bytes, source: str) -> str:
     """The page's text."""
-    style = asset("page.css")
+    style = page_style()
     text: str = template("fit.html").render(
         title=f"What {source} says",
         style=Markup(style),

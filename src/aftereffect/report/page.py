@@ -46,7 +46,7 @@ def write_page(
         "experiments": described,
         "verdicts": [dict(v) for v in verdicts],
     }
-    style, script = asset("page.css"), "\n".join(asset(name) for name in ("chart.js", "page.js"))
+    style, script = page_style(), "\n".join(asset(name) for name in ("chart.js", "page.js"))
     text = template("template.html").render(
         title=_title(described) if described else "Aftereffect: what fairness costs",
         style=Markup(style),
@@ -71,6 +71,11 @@ def content_hash(text: str) -> str:
 def asset(name: str) -> str:
     """A file that pages are made of."""
     return (files("aftereffect.report") / "page" / name).read_text("utf-8")
+
+
+def page_style() -> str:
+    """The style of a page: what all pages have in common, and a report's own."""
+    return (files("aftereffect.report") / "shared" / "theme.css").read_text("utf-8") + asset("page.css")
 
 
 @cache

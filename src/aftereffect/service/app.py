@@ -52,7 +52,8 @@ def build_app(
     _tell_how_we_are(app, metrics)
     app.include_router(api.router)
     app.include_router(dashboard.router, include_in_schema=False)
-    app.mount("/static", StaticFiles(directory=str(files("aftereffect.service") / "static")), name="static")
+    own, shared = str(files("aftereffect.service") / "static"), ("aftereffect.report", "shared")
+    app.mount("/static", StaticFiles(directory=own, packages=[shared]), name="static")
     return Guards(app, buckets or Buckets(), metrics, largest)
 
 
@@ -63,7 +64,7 @@ def _tell_how_we_are(app: FastAPI, metrics: Metrics) -> None:
 
     @app.get("/ready", summary="The store answers too", responses={503: {"description": "The store does not"}})
     def ready(request: Request) -> dict[str, str]:
-        request.app.state.store.programs()
+        request.app.state.store.check()
         return {"status": "ok"}
 
     @app.get("/metrics", summary="Counts for Prometheus")
