@@ -11,9 +11,11 @@ import numpy as np
 import polars
 
 from aftereffect.experiments.judges import Experiments
-from aftereffect.experiments.parameters import Values, Which, the_one
+from aftereffect.experiments.parameters import Values, Which, problem_values, the_one
 from aftereffect.experiments.run import Results
+from aftereffect.model.catalog import catalog
 from aftereffect.model.curves import Floats
+from aftereffect.model.family_notation import family_from
 from aftereffect.notation import parse
 
 
@@ -56,7 +58,8 @@ class Fake:
 
     @property
     def problem_values(self) -> dict[str, Values]:
-        return {problem: _values(problem) for problem in self.problems}
+        known = catalog()
+        return {p: problem_values(family_from(p)[0]) if parse(p).name in known else _values(p) for p in self.problems}
 
     @property
     def policy_values(self) -> dict[str, Values]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import polars
 import pytest
+import scipy.stats
 
 from aftereffect.experiments.judges import (
     BY_MEMORY,
@@ -276,3 +278,55 @@ def test_on_the_border_a_ratio_rarely_decides(random: np.random.Generator) -> No
 def test_the_same_results_give_the_same_finding(random: np.random.Generator) -> None:
     experiments = one("fig3d", _by_rho(random, 100, 110))
     assert insensitive("lemma")(experiments) == insensitive("lemma")(experiments)
+
+
+# Several comparisons at once: intervals are as wide as Bonferroni's, which Student's quantile says exactly.
+
+
+def _student(comparisons: int, units: int = 10) -> float:
+    return float(scipy.stats.t.ppf(1 - 0.05 / (2 * comparisons), units - 1))
+
+
+def _with_t(t: float) -> Floats:
+    """Ten differences whose mean is t standard errors below nothing."""
+    spread = np.linspace(-1, 1, 10)
+    return np.asarray(spread - t * spread.std(ddof=1) / np.sqrt(10))
+
+
+def test_a_difference_that_one_comparison_shows_is_not_enough_for_three() -> None:
+    assert _student(1) < 2.6 < _student(3)
+    rival = np.full(10, 100.0)
+    regrets = {("p", "us"): rival + _with_t(2.6), ("p", "rival-0"): rival}
+    assert _beats(Fake(regrets)).verdict == "holds"
+    regrets |= {("p", f"rival-{i}"): rival + 50.0 + np.arange(10) for i in (1, 2)}  # beaten beyond doubt
+    assert _beats(Fake(regrets)).verdict == "undecided"
+
+
+def test_the_widest_pair_is_one_of_all_pairs(random: np.random.Generator) -> None:
+    fake = _by_rho(random, 100, 105)
+    found = insensitive("lemma")(one("fig3d", fake))
+    means = [sample.reshape(10, -1).mean(axis=1) for sample in fake.regrets.values()]
+    gap = max(means, key=np.mean) - min(means, key=np.mean)
+    half = _student(10) * gap.std(ddof=1) / np.sqrt(10) / np.mean(means)  # five values of rho are ten pairs
+    assert found.high - found.estimate == pytest.approx(half)
+
+
+def test_the_smallest_step_is_one_of_three(random: np.random.Generator) -> None:
+    names = ("fig2c", "fig3a", "fig3b", "fig3c")
+    fakes = {n: Fake({("p", "us"): noisy(random, m)}) for n, m in zip(names, (10, 20, 30, 100), strict=True)}
+    found = grows_with_arms(US)(several(fakes))
+    means = [f.regrets["p", "us"].reshape(10, -1).mean(axis=1) / 1000 for f in fakes.values()]
+    halves = [_student(3) * np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 10) for a, b in pairwise(means)]
+    assert min(abs(found.high - found.estimate - half) for half in halves) < 1e-12
+
+
+def test_a_ratio_is_one_of_all_impacts(random: np.random.Generator) -> None:
+    fake = _impacts(random, 1.1)
+    found = carries_over("lemma", 0.9)(one("general", fake))
+    base = fake.regrets[fake.problems[0], "history-ucb:log=lemma"].reshape(10, -1).mean(axis=1)
+    halves = []
+    for problem in fake.problems:
+        sample = fake.regrets[problem, "history-ucb:log=lemma,memory=0.9"].reshape(10, -1).mean(axis=1)
+        logs = sample / sample.mean() - base / base.mean()
+        halves.append(_student(len(fake.problems)) * logs.std(ddof=1) / np.sqrt(10))
+    assert min(abs(np.log(found.high / found.estimate) - half) for half in halves) < 1e-12

@@ -28,19 +28,30 @@ from aftereffect.experiments.judges import (
     search_picks,
     sublinear,
 )
-from aftereffect.experiments.parameters import which
+from aftereffect.experiments.parameters import Which, which
 from aftereffect.experiments.statistics import LEVEL
+
+Judge = Callable[[Experiments], Finding]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper: which experiments it rests on, and how it is judged."""
+    """A claim of the paper, or a question of our own: which experiments it rests on, and how it is judged."""
 
     id: str
     figures: tuple[str, ...]
-    sentence: str
-    judge: Callable[[Experiments], Finding]
+    statement: str
+    judge: Judge
     why: str = ""  # said when it does not hold
+    reading: str = ""  # of Algorithm 3's radius: the same statement is judged in each
+    ours: bool = False  # a question that the paper does not answer by measuring
+
+    @property
+    def sentence(self) -> str:
+        """The statement with its reading."""
+        if not self.reading:
+            return self.statement
+        return self.statement.replace("Algorithm 3", f"Algorithm 3 ({self.reading})", 1)
 
 
 def judge_all(experiments: Experiments) -> list[dict[str, Any]]:
@@ -51,6 +62,7 @@ def judge_all(experiments: Experiments) -> list[dict[str, Any]]:
             found = claim.judge(experiments)
             explanation = " ".join(filter(None, [found.explanation, claim.why if found.verdict != "holds" else ""]))
             head = {"id": claim.id, "figures": list(claim.figures), "sentence": claim.sentence, "level": LEVEL}
+            head |= {"statement": claim.statement, "reading": claim.reading, "ours": claim.ours}
             bounds = {k: v if math.isfinite(v) else None for k, v in (("low", found.low), ("high", found.high))}
             verdicts.append({**head, **asdict(found), **bounds, "explanation": explanation})
     return verdicts
@@ -90,10 +102,11 @@ def _figure_2a() -> list[Claim]:
         Claim(
             "2a-options",
             ("options",),
-            "Algorithm 1 keeps that lead under the other readings of CUCB and mEXP3 (our question, not the paper's).",
+            "Algorithm 1 keeps that lead under the other readings of CUCB and mEXP3.",
             beats_all("options", which("action-ucb"), others),
             "The order of Fig. 2(a) turns with details the paper leaves open: unclipped bounds let CUCB tell apart cells that "
             "clipping makes equal, and a coarser grid has fewer cells to explore.",
+            ours=True,
         ),
     ]
 
@@ -105,9 +118,10 @@ def _figures_2_and_3() -> list[Claim]:
         Claim(
             f"{place}-{reading}",
             (f"fig{place}",),
-            f"{where} Algorithm 3 ({words}) has lower regret than D-UCB, SW-UCB and EXP3.",
+            f"{where} Algorithm 3 has lower regret than D-UCB, SW-UCB and EXP3.",
             beats_all(f"fig{place}", policy, BASELINES),
             ROUND_ROBIN,
+            words,
         )
         for place, where in places
         for reading, policy, words in READINGS
@@ -115,38 +129,39 @@ def _figures_2_and_3() -> list[Claim]:
 
 
 def _trends() -> list[Claim]:
-    claims = []
-    for reading, policy, words in READINGS:
-        alg = f"Algorithm 3 ({words})"
-        claims += [
-            Claim(
-                f"small-memory-{reading}",
-                ("fig2b", "fig2d"),
-                f"The advantage of {alg} is larger at small memory.",
-                advantage_shrinks(policy),
-            ),
-            Claim(
-                f"arms-{reading}",
-                ("fig2c", "fig3a", "fig3b", "fig3c"),
-                f"The slope of the regret of {alg} grows with K.",
-                grows_with_arms(policy),
-            ),
-            Claim(f"rho-flat-{reading}", ("fig3d",), f"{alg} is insensitive to rho.", insensitive(reading)),
-            Claim(
-                f"rho-better-{reading}",
-                ("fig3d",),
-                f"{alg} does slightly better for larger rho.",
-                better_for_larger_rho(reading),
-            ),
-            Claim(f"memory-flat-{reading}", BY_MEMORY, f"{alg} is robust to the memory.", robust_to_memory(policy)),
-            Claim(
-                f"memory-fades-{reading}",
-                BY_MEMORY,
-                f"The memory's effect on {alg} fades as T grows.",
-                memory_fades(policy),
-            ),
-        ]
-    return claims
+    statements: list[tuple[str, tuple[str, ...], str, Callable[[str, Which], Judge]]] = [
+        (
+            "small-memory",
+            ("fig2b", "fig2d"),
+            "The advantage of Algorithm 3 is larger at small memory.",
+            lambda _, policy: advantage_shrinks(policy),
+        ),
+        (
+            "arms",
+            ("fig2c", "fig3a", "fig3b", "fig3c"),
+            "The slope of the regret of Algorithm 3 grows with K.",
+            lambda _, policy: grows_with_arms(policy),
+        ),
+        ("rho-flat", ("fig3d",), "Algorithm 3 is insensitive to rho.", lambda log, _: insensitive(log)),
+        (
+            "rho-better",
+            ("fig3d",),
+            "Algorithm 3 does slightly better for larger rho.",
+            lambda log, _: better_for_larger_rho(log),
+        ),
+        ("memory-flat", BY_MEMORY, "Algorithm 3 is robust to the memory.", lambda _, policy: robust_to_memory(policy)),
+        (
+            "memory-fades",
+            BY_MEMORY,
+            "The memory's effect on Algorithm 3 fades as T grows.",
+            lambda _, policy: memory_fades(policy),
+        ),
+    ]
+    return [
+        Claim(f"{name}-{log}", figures, statement, judge(log, policy), reading=words)
+        for log, policy, words in READINGS
+        for name, figures, statement, judge in statements
+    ]
 
 
 def _example_1() -> list[Claim]:
@@ -158,9 +173,10 @@ def _example_1() -> list[Claim]:
             claims.append(Claim(f"linear-{name}-{memory:g}", NEGATIVE, sentence, linear_at(which(name), memory)))
         learners = READINGS if memory else (("action-ucb", which("action-ucb"), ""),)
         for name, policy, words in learners:
-            alg = f"Algorithm 3 ({words})" if words else "Algorithm 1"
+            alg = "Algorithm 3" if words else "Algorithm 1"
             sentence = f"{where} {alg} does not: its regret grows more slowly than T."
-            claims.append(Claim(f"sublinear-{name}-{memory:g}", NEGATIVE, sentence, sublinear(policy, memory)))
+            judge = sublinear(policy, memory)
+            claims.append(Claim(f"sublinear-{name}-{memory:g}", NEGATIVE, sentence, judge, reading=words))
     return claims
 
 
@@ -181,20 +197,23 @@ def _searches_and_extensions() -> list[Claim]:
             "A shorter window switches arms more often, which keeps the impact nearer to equal shares.",
         ),
     ]
-    for reading, _, words in READINGS:
-        alg = f"Algorithm 3 ({words})"
+    for log, _, words in READINGS:
         claims += [
             Claim(
-                f"general-{reading}",
+                f"general-{log}",
                 ("general",),
-                f"{alg} carries over to other impacts: at most half again its regret under the discounted average.",
-                carries_over(reading, None),
+                "Algorithm 3 carries over to other impacts: at most half again its regret under the discounted average.",
+                carries_over(log, None),
+                reading=words,
+                ours=True,
             ),
             Claim(
-                f"bound-{reading}",
+                f"bound-{log}",
                 ("general",),
-                f"Knowing only that memory is at most .9, {alg} has at most half again the regret.",
-                carries_over(reading, 0.9),
+                "Knowing only that memory is at most .9, Algorithm 3 has at most half again the regret.",
+                carries_over(log, 0.9),
+                reading=words,
+                ours=True,
             ),
         ]
     return claims
@@ -208,8 +227,10 @@ def _longer() -> list[Claim]:
         Claim(
             f"long-{where.replace(' ', '-')}-log={log}{',zero=true' * zero}",
             ("long",),
-            f"At T = 1,000,000 and {where} Algorithm 3 ({words}{', grid with zero' * zero}) has lower regret than D-UCB.",
+            f"At T = 1,000,000 and {where} Algorithm 3 has lower regret than D-UCB.",
             beats_all("long", which("history-ucb", log=log, zero=zero), (which("d-ucb"),), problem),
+            reading=f"{words}{', grid with zero' * zero}",
+            ours=True,
         )
         for problem, where in problems
         for log, zero, words in variants
