@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from aftereffect._files import output_folder, write_output
-from aftereffect.experiments.judges import HORIZONS, PREDICTED_SLOPE, by_estimation
+from aftereffect.experiments.judges import PREDICTED_SLOPE, by_estimation
 from aftereffect.experiments.run import Results
 from aftereffect.policies.phased import HistoryUCB
 from aftereffect.policies.setting import Setting
@@ -138,7 +138,7 @@ def _example_1(experiments: Sequence[Results], axis: Axis) -> Figure:
     """Example 1: regret at T against T, each point a run made for that horizon."""
     figure, axes = subplots(2)
     by_horizon = {r.spec.horizon: r for r in experiments}
-    horizons = [h for h in HORIZONS if h in by_horizon]
+    horizons = sorted(by_horizon)
     first = by_horizon[horizons[0]]
     styles = looks(first.policies)
     for problem, ax in zip(first.problems, axes, strict=True):

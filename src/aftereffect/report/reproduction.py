@@ -26,8 +26,7 @@ Nothing was tuned to make a claim hold. Each claim is one sentence, a statistic 
 numbers with a {LEVEL:.0%} interval, and a verdict; a claim about several comparisons needs all of them, with
 intervals widened accordingly (Bonferroni). Three thresholds are ours, since the paper names none:
 "insensitive" and "robust" mean that the regrets lie within {INSENSITIVE:.0%} of their mean, a slope "is" the predicted one within
-{SLOPE_TOLERANCE:.0%}, and "at most
-half again" is {CARRIES_OVER:g} times the regret.
+{SLOPE_TOLERANCE:.0%}, and "at most half again" is {CARRIES_OVER:g} times the regret.
 
 Where the paper leaves something open, the caption says what was taken; [policies.md](policies.md) lists the
 readings. Algorithm 3 is judged in both readings of its radius, side by side in one row.
