@@ -34,3 +34,29 @@ def test_no_imports_go_round_in_a_circle() -> None:
     graph = {name: set(_imported(tree)) - {name, "aftereffect"} for name, tree in MODULES.items()}
     assert graph["aftereffect.policies.base"] >= {"aftereffect.policies.agent", "aftereffect.errors"}
     list(TopologicalSorter(graph).static_order())  # CycleError says which
+
+
+MOST_BY_PLACE = 6
+KERNELS = {"kernel", "helper", "allocating_kernel"}  # work on many arrays at once: a keyword would compile them anew
+ANY_NUMBER = {"Table", "create_table", "select"}  # a table has as many columns as it has
+
+
+def _called(call: ast.Call) -> str:
+    return ast.unparse(call.func).rpartition(".")[2]
+
+
+def test_no_call_passes_more_than_six_arguments_by_place() -> None:
+    nodes = [(name, node) for name, tree in MODULES.items() for node in ast.walk(tree)]
+    compiled = {
+        node.name
+        for _, node in nodes
+        if isinstance(node, ast.FunctionDef) and KERNELS & {ast.unparse(d) for d in node.decorator_list}
+    }
+    assert "best_with_bonus" in compiled
+    allowed = compiled | ANY_NUMBER | {"taking"}  # what an agent's course calls `_take`, compiled too
+    long = [
+        f"{name}:{node.lineno} {_called(node)}"
+        for name, node in nodes
+        if isinstance(node, ast.Call) and len(node.args) > MOST_BY_PLACE and _called(node) not in allowed
+    ]
+    assert not long

@@ -162,8 +162,18 @@ def tell(
             store, name, file=csv, words=rewards or [], number=number, replace=replace, key=key, by=by, as_json=json
         )
     else:
-        told = (rewards or [], programs.shares("--allocation", allocation), unknown)
-        programs.tell(store, name, *told, number, replace, key, by, json)
+        programs.tell(
+            store,
+            name,
+            words=rewards or [],
+            allocation=programs.shares("--allocation", allocation),
+            unknown=unknown,
+            number=number,
+            replace=replace,
+            key=key,
+            by=by,
+            as_json=json,
+        )
 
 
 @program_app.command()

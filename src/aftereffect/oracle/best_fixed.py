@@ -67,7 +67,7 @@ def best_fixed(problem: Problem, horizon: int | None = None) -> BestFixed:
     if problem.follows_activations:
         totals, error = activated_utilities(problem, allocation, None if horizon is None else np.array([horizon]))
         utility = float(totals[0]) / (horizon or 1)
-    return BestFixed(allocation, utility, error, curves, limits.floors, limits.caps, slack)
+    return BestFixed(allocation, utility, error, curves, floors=limits.floors, caps=limits.caps, slack=slack)
 
 
 def activated_utilities(problem: Problem, allocation: Floats, rounds: Ints | None) -> tuple[Floats, float]:
