@@ -23,11 +23,11 @@ def constant(value: float) -> Table:
     return Table([0.0, 1.0], [value, value])
 
 
-def repeated(problem: Problem, memory: float, cycles: Floats) -> Floats:
+def repeated(problem: Problem, memory: float | Floats, cycles: Floats) -> Floats:
     """What repeating each of (many, rounds, arms) cycles earns a round: played until the start is forgotten, then summed."""
     rounds = cycles.shape[1]
     f = cycles.mean(axis=1)
-    laps = int(np.ceil(-40.0 / np.log(memory) / rounds)) + 1
+    laps = int(np.ceil(-40.0 / np.log(np.max(memory)) / rounds)) + 1
     total = np.zeros(len(cycles))
     for lap in range(laps):
         for t in range(rounds):
@@ -322,9 +322,49 @@ def test_too_many_arms_are_offered_the_bound() -> None:
         dynamic_optimum(named("gaussian", arms=4))
 
 
-def test_different_memories_are_offered_the_bound() -> None:
-    with pytest.raises(AftereffectError, match=r"share one memory, got \[0.2, 0.5\]; dynamic_upper_bound"):
-        dynamic_optimum(Problem([constant(0.5)] * 2, impact=[Discounted(0.2), Discounted(0.5)]))
+APART: dict[str, tuple[Problem, Floats]] = {
+    "turns pay": (
+        Problem([Tent(1 / 1.5, 1.0, 1.0), Tent(1 / 1.3, 1.0, 1.0)], [Discounted(0.5), Discounted(0.3)]),
+        np.array([0.5, 0.3]),
+    ),
+    "one forgets at once": (
+        Problem([LinearDecline(0.9, 0.2), LinearDecline(0.8, 0.3)], [Instant(), Discounted(0.6)]),
+        np.array([0.0, 0.6]),
+    ),
+    "limits": (
+        Problem([Tent(0.6, 0.9, 1.0), LinearDecline(0.8, 0.1)], [Discounted(0.2), Discounted(0.8)], floors=[0.1, 0.3]),
+        np.array([0.2, 0.8]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_arms_with_different_memories(name: str) -> None:
+    """Above every cycle of three rounds in steps of a tenth, at most the bound, and what its own cycle earns when played."""
+    problem, memories = APART[name]
+    found = dynamic_optimum(problem)
+    shares = [p for p in np.arange(11) / 10 if problem.limits.allows(np.array([p, 1 - p]))]
+    cycles = np.array([[[p, 1 - p] for p in cycle] for cycle in itertools.product(shares, repeat=3)])
+    best = repeated(problem, memories, cycles).max()
+    assert best <= found.bound + 1e-9
+    assert found.utility >= best - 1e-9
+    assert found.fixed.utility - 1e-9 <= found.utility
+    assert repeated(problem, memories, found.cycle[None])[0] == pytest.approx(found.utility, abs=1e-6)
+    assert found.achieved == pytest.approx(found.utility, abs=1e-6)
+    assert all(problem.limits.allows(p) for p in found.cycle)
+
+
+def test_taking_turns_pays_for_different_memories_too() -> None:
+    found = dynamic_optimum(APART["turns pay"][0])
+    assert found.utility == pytest.approx(1.0, abs=1e-6)  # each arm meets its own peak, 1/(1 + memory), in its turn
+    assert found.gap > 0.1
+
+
+def test_memories_that_hardly_differ_are_as_one() -> None:
+    responses = [LinearDecline(0.9, 0.2), LinearDecline(0.8, 0.3)]
+    same, apart = (dynamic_optimum(Problem(responses, [Discounted(0.5), Discounted(m)])) for m in (0.5, 0.5 + 1e-7))
+    assert apart.utility == pytest.approx(same.utility, abs=1e-5)
+    assert apart.bound >= same.utility - 1e-6
 
 
 @pytest.mark.parametrize("function", [dynamic_optimum, dynamic_upper_bound])

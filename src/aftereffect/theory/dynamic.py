@@ -23,7 +23,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.limits import inner_bounds
 from aftereffect.model.problem import Problem
 from aftereffect.oracle.best_fixed import BestFixed, best_fixed
-from aftereffect.theory.dynamic_cycles import best_cycle, follow, played
+from aftereffect.theory.dynamic_cycles import best_cycle, follow, follow_apart, played
 from aftereffect.theory.dynamic_line import priced_arms, two_arms
 from aftereffect.theory.dynamic_plane import three_arms
 
@@ -80,10 +80,11 @@ class DynamicBound:
 
 
 def dynamic_optimum(problem: Problem, steps: int | None = None) -> DynamicOptimum:
-    """The best policy that may depend on history, for up to three arms that share one memory.
+    """The best policy that may depend on history, for up to three arms.
 
     `steps` is the number of grid steps along an arm's impact (1000 for two arms, about 110 for three unless given): more
-    of them make the error smaller.
+    of them make the error smaller. Arms with different memories are bounded from above as in `dynamic_upper_bound` (400 steps):
+    there the error holds that relaxation's own gap too.
 
     >>> from aftereffect.model.impacts import Discounted
     >>> from aftereffect.model.responses import LinearDecline
@@ -101,26 +102,33 @@ def dynamic_optimum(problem: Problem, steps: int | None = None) -> DynamicOptimu
         raise AftereffectError(
             f"dynamic_optimum: value iteration is for up to 3 arms, this problem has {problem.arms}; {offer}"
         )
-    if np.any(memories != memories[0]):
-        raise AftereffectError(
-            f"dynamic_optimum: the arms must share one memory, got {memories.tolist()}; {offer} with a memory per arm"
-        )
     low, high = _reachable(problem)
     corners = _corners(low, high)
     if np.ptp(corners, axis=0).max() < 1e-9:
         return _no_better(problem)
-    memory = float(memories[0])
     fixed = best_fixed(problem)
+    if np.any(memories != memories[0]):
+        bound, _, values_apart = priced_arms(problem.curves, memories, low, high, steps or 400)
+        paths = follow_apart(problem, memories, low, high, fixed, values_apart)
+    else:
+        bound, paths = _together(problem, float(memories[0]), (low, high, corners), fixed, steps)
+    cycle, utility = best_cycle(problem, memories, low, high, fixed, paths)
+    achieved = played(problem, memories, cycle)
+    assert bound >= utility - 1e-9, f"an upper bound of {bound} below a cycle that earns {utility}"
+    return DynamicOptimum(utility, max(0.0, bound - utility), cycle, achieved, fixed)
+
+
+def _together(
+    problem: Problem, memory: float, limits: tuple[Floats, Floats, Floats], fixed: BestFixed, steps: int | None
+) -> tuple[float, Floats]:
+    """Upper bound and greedy paths where one memory serves all arms: the state is one allocation smaller."""
+    low, high, corners = limits
     if problem.arms == 2:
         bound, values = two_arms(problem, memory, float(corners[0, 0]), float(corners[1, 0]), steps or 1000)
     else:
         bound, values = three_arms(problem, memory, low, high, corners, steps)
         bound = min(bound, dynamic_upper_bound(problem).bound)  # its grid is finer, and often it is tight
-    paths = follow(problem, memory, low=low, high=high, corners=corners, fixed=fixed, values=values)
-    cycle, utility = best_cycle(problem, memory, low, high, fixed, paths)
-    achieved = played(problem, memory, cycle)
-    assert bound >= utility - 1e-9, f"an upper bound of {bound} below a cycle that earns {utility}"
-    return DynamicOptimum(utility, max(0.0, bound - utility), cycle, achieved, fixed)
+    return bound, follow(problem, memory, low, high, corners, fixed, values)
 
 
 def dynamic_upper_bound(problem: Problem, steps: int = 400) -> DynamicBound:
@@ -134,7 +142,7 @@ def dynamic_upper_bound(problem: Problem, steps: int = 400) -> DynamicBound:
     require_whole("dynamic_upper_bound: steps", steps, 8, MOST_STEPS)
     fixed = best_fixed(problem)
     low, high = _reachable(problem)
-    bound, price = priced_arms(problem.curves, memories, low, high, steps)
+    bound, price, _ = priced_arms(problem.curves, memories, low, high, steps)
     assert bound >= fixed.utility - 1e-9, f"an upper bound of {bound} below an allocation that earns {fixed.utility}"
     return DynamicBound(max(bound, fixed.utility), price, fixed)
 

@@ -6,21 +6,23 @@ bad the values are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from aftereffect._compile import kernel
-from aftereffect.model.curves import TOLERANCE, Floats, evaluate, pack
+from aftereffect.model.curves import TOLERANCE, Curve, Floats, evaluate, pack
 from aftereffect.model.problem import Problem
 from aftereffect.model.world import Ints
 from aftereffect.oracle.best_fixed import BestFixed
+from aftereffect.oracle.maximise import best_on
 
 NEVER = -1e300
 
 _TAIL = 128  # rounds of the greedy path that are searched for cycles
 _LONGEST = 40
+_SHARES = 200  # levels of a share where arms are followed apart
 _POLISHED = 8  # cycles that are improved by local search
 
 
@@ -69,26 +71,52 @@ def follow(
     return np.array(paths)
 
 
+def follow_apart(
+    problem: Problem, m: Floats, low: Floats, high: Floats, fixed: BestFixed, values: Sequence[Curve]
+) -> Floats:
+    """The same for arms with a memory each: values add up over the arms, so the oracle finds every round's best allocation."""
+    levels = np.arange(_SHARES + 1) / _SHARES
+    least, most = np.ceil(low * _SHARES - 1e-9).astype(np.int64), np.floor(high * _SHARES + 1e-9).astype(np.int64)
+    if least.sum() > _SHARES or most.sum() < _SHARES:  # limits between two levels
+        return np.tile(fixed.allocation, (1, _TAIL, 1))
+    lead = int(min(1000, 20 + 10 / (1.0 - m.max())))
+    paths = []
+    for start in (
+        fixed.allocation,
+        np.full(len(m), 1 / len(m)),
+        best_on(np.zeros((len(m), _SHARES + 1)), least, most)[0] / _SHARES,
+    ):
+        f, path = start, []
+        for _ in range(lead + _TAIL):
+            ends = m[:, None] * f[:, None] + (1.0 - m)[:, None] * levels
+            worth = [levels * r(y) + h(y) for r, h, y in zip(problem.curves, values, ends, strict=True)]
+            p = best_on(np.array(worth), least, most)[0] / _SHARES
+            f = m * f + (1.0 - m) * p
+            path.append(p)
+        paths.append(path[lead:])
+    return np.array(paths)
+
+
 @kernel
-def _cycle_mean(knots: Floats, guide: Ints, m: float, cycle: Floats, f: Floats) -> float:
+def _cycle_mean(knots: Floats, guide: Ints, m: Floats, cycle: Floats, f: Floats) -> float:
     """What repeating a cycle earns a round in the long run: from the state that the cycle leads back to itself."""
     n, arms = cycle.shape
-    a, total = 1.0 - m, 0.0
+    total = 0.0
     for k in range(arms):
         state, left = 0.0, 1.0
         for t in range(n):
-            state = m * state + a * cycle[t, k]
-            left *= m
+            state = m[k] * state + (1.0 - m[k]) * cycle[t, k]
+            left *= m[k]
         f[k] = state / (1.0 - left)
     for t in range(n):
         for k in range(arms):
-            f[k] = min(max(m * f[k] + a * cycle[t, k], 0.0), 1.0)
+            f[k] = min(max(m[k] * f[k] + (1.0 - m[k]) * cycle[t, k], 0.0), 1.0)
             total += cycle[t, k] * evaluate(knots, guide, k, f[k])
     return float(total / n)
 
 
 @kernel
-def _best_windows(knots: Floats, guide: Ints, m: float, path: Floats, f: Floats, means: Floats, starts: Ints) -> None:
+def _best_windows(knots: Floats, guide: Ints, m: Floats, path: Floats, f: Floats, means: Floats, starts: Ints) -> None:
     """For each length the stretch of a path that earns most when repeated."""
     for length in range(1, means.shape[0]):
         means[length] = NEVER
@@ -101,7 +129,7 @@ def _best_windows(knots: Floats, guide: Ints, m: float, path: Floats, f: Floats,
 
 @kernel
 def _polish(
-    knots: Floats, guide: Ints, m: float, low: Floats, high: Floats, cycle: Floats, f: Floats, step: float
+    knots: Floats, guide: Ints, m: Floats, low: Floats, high: Floats, cycle: Floats, f: Floats, step: float
 ) -> float:
     """Improve a cycle in place: in one round move share from one arm to another, ever less of it."""
     n, arms = cycle.shape
@@ -130,9 +158,9 @@ def _polish(
 
 
 def best_cycle(
-    problem: Problem, m: float, low: Floats, high: Floats, fixed: BestFixed, paths: Floats
+    problem: Problem, m: Floats, low: Floats, high: Floats, fixed: BestFixed, paths: Floats
 ) -> tuple[Floats, float]:
-    """The shortest cycle that earns as much as any found, and what it earns."""
+    """The shortest cycle that earns as much as any found, and what it earns; `m` is each arm's memory."""
     knots, guide = pack(problem.curves)
     f = np.empty(problem.arms)
     candidates: list[tuple[float, Floats]] = []
@@ -163,21 +191,21 @@ def _tidy(cycle: Floats, low: Floats, high: Floats) -> Floats:
     return tidy
 
 
-def played(problem: Problem, m: float, cycle: Floats) -> float:
+def played(problem: Problem, m: Floats, cycle: Floats) -> float:
     """The mean over many rounds of playing the cycle, once the start is forgotten."""
     knots, guide = pack(problem.curves)
-    lead = int(np.ceil(40.0 / -np.log(m) / len(cycle))) * len(cycle)
+    lead = int(np.ceil(40.0 / -np.log(m.max()) / len(cycle))) * len(cycle)
     rounds = max(1, 2000 // len(cycle)) * len(cycle)
     return float(_play(knots, guide, m, cycle, cycle[0].copy(), lead, rounds))
 
 
 @kernel
-def _play(knots: Floats, guide: Ints, m: float, cycle: Floats, f: Floats, lead: int, rounds: int) -> float:
+def _play(knots: Floats, guide: Ints, m: Floats, cycle: Floats, f: Floats, lead: int, rounds: int) -> float:
     total = 0.0
     for t in range(lead + rounds):
         for k in range(cycle.shape[1]):
             p = cycle[t % cycle.shape[0], k]
-            f[k] = min(max(f[k] + (p - f[k]) * (1.0 - m), 0.0), 1.0)
+            f[k] = min(max(f[k] + (p - f[k]) * (1.0 - m[k]), 0.0), 1.0)
             if t >= lead:
                 total += p * evaluate(knots, guide, k, f[k])
     return total / rounds

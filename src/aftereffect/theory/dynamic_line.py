@@ -211,8 +211,8 @@ class _Arm:
 
 def priced_arms(
     curves: Sequence[Curve], memories: Floats, low: Floats, high: Floats, steps: int
-) -> tuple[float, float]:
-    """Upper bound for arms that each buy their share, at the price that makes it least; and that price."""
+) -> tuple[float, float, list[Curve]]:
+    """Upper bound for arms that each buy their share, at the price that makes it least; that price; each arm's values."""
     kinds: dict[tuple[bytes, bytes, float, float, float], _Arm] = {}
     arms = []
     for k, curve in enumerate(curves):
@@ -227,4 +227,4 @@ def priced_arms(
     from scipy.optimize import minimize_scalar
 
     price = float(minimize_scalar(at, bounds=(-_DEAREST, _DEAREST), method="bounded", options={"xatol": 1e-4}).x)
-    return at(price, _TIGHT), price
+    return at(price, _TIGHT), price, [Curve(arm.nodes, arm.h) for arm in arms]
