@@ -112,7 +112,7 @@ def test_names_are_text_and_charts_are_drawn(site: Site) -> None:
     browser.open(f"{site.url}/programs/loans")
     _wait_for_charts(browser)
     assert EVIL in browser.texts("figcaption")
-    assert browser.count("figure .uplot") == 6
+    assert browser.count("figure .uplot") == 7
     assert browser.count("script:not([src])") == 0
     assert all(url.startswith((site.url, "data:", "about:")) for url in browser.requests)
 

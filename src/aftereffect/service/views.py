@@ -121,8 +121,29 @@ def _audited(program: Program) -> dict[str, Any]:
 
 def charts(program: Program) -> dict[str, Any]:
     """The numbers behind the page's charts."""
-    shown = program.show()
-    return {"curves": program.look(curves), "time": _over_time(shown["arms"], latest_rounds(program, shown["rounds"]))}
+    shown, found = program.show(), program.look(curves)
+    known = {} if shown["archived"] else program.explain().get("memory", {})
+    memory = known.get("given", known.get("estimate"))
+    rounds = latest_rounds(program, shown["rounds"])
+    return {"curves": found, "time": _over_time(shown["arms"], rounds, memory, _even_split(found))}
+
+
+def _even_split(curves: list[dict[str, Any]]) -> float | None:
+    """What equal shares held for long would earn a round, by today's curves."""
+    if not curves:
+        return None
+    share = 1 / len(curves)
+    return float(sum(share * np.interp(share, curve["share"], curve["estimate"]) for curve in curves))
+
+
+def _impacts(arms: list[str], rounds: list[dict[str, Any]], memory: float) -> list[dict[str, Any]]:
+    """The discounted average of each arm's past shares, from the first round that is drawn."""
+    impact, weight, rows = np.zeros(len(arms)), 0.0, []
+    for row in rounds:
+        weight = 1.0 + memory * weight
+        impact = impact + (np.array([row["allocation"].get(arm, 0.0) for arm in arms]) - impact) / weight
+        rows.append(impact.tolist())
+    return [{"label": arm, "values": [row[k] for row in rows]} for k, arm in enumerate(arms)]
 
 
 def curves(agent: Agent) -> list[dict[str, Any]]:
@@ -155,8 +176,10 @@ def _means_seen(booked: Floats, drawn: npt.NDArray[np.int64]) -> list[float | No
     return [float(p / w) if w > 0 else None for p, w in zip(pulled, precision, strict=True)]
 
 
-def _over_time(arms: list[str], rounds: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Shares, rewards, and what was expected beside what was achieved."""
+def _over_time(
+    arms: list[str], rounds: list[dict[str, Any]], memory: float | None, even: float | None
+) -> list[dict[str, Any]]:
+    """Shares, impacts where the memory is known, rewards, and what was expected beside what was achieved."""
     if not rounds:
         return []
     numbers = [row["round"] for row in rounds]
@@ -164,25 +187,22 @@ def _over_time(arms: list[str], rounds: list[dict[str, Any]]) -> list[dict[str, 
     def lines(part: str) -> list[dict[str, Any]]:
         return [{"label": arm, "values": [row[part].get(arm) for row in rounds]} for arm in arms]
 
+    def chart(title: str, unit: str, drawn: list[dict[str, Any]], percent: bool = False) -> dict[str, Any]:
+        return {"title": title, "unit": unit, "percent": percent, "rounds": numbers, "lines": drawn}
+
+    earned = [
+        {"label": "expected when advised", "values": [row["expected"] for row in rounds]},
+        {"label": "achieved", "values": [_achieved(row) for row in rounds]},
+    ]
+    if even is not None:
+        earned.append({"label": "even split, by today's curves", "values": [even] * len(rounds)})
+    found = [chart("Shares deployed", "share", lines("allocation"), percent=True)]
+    if memory is not None:
+        found.append(chart(f"Impacts at memory {memory:.2f}", "impact", _impacts(arms, rounds, memory), percent=True))
     return [
-        {"title": "Shares deployed", "unit": "share", "percent": True, "rounds": numbers, "lines": lines("allocation")},
-        {
-            "title": "Rewards told",
-            "unit": "mean reward",
-            "percent": False,
-            "rounds": numbers,
-            "lines": lines("rewards"),
-        },
-        {
-            "title": "Expected and achieved",
-            "unit": "reward of a round",
-            "percent": False,
-            "rounds": numbers,
-            "lines": [
-                {"label": "expected when advised", "values": [row["expected"] for row in rounds]},
-                {"label": "achieved", "values": [_achieved(row) for row in rounds]},
-            ],
-        },
+        *found,
+        chart("Rewards told", "mean reward", lines("rewards")),
+        chart("Expected and achieved", "reward of a round", earned),
     ]
 
 
