@@ -48,7 +48,7 @@ $(BENCH_READY): bench/requirements.txt
 	.venv-bench/bin/python -m pip install --quiet -r bench/requirements.txt
 	touch $(BENCH_READY)
 
-# The site, offline and strict: every page here, the generated ones and the public names' docstrings, with search; in out/site.
+# The site, offline and strict: every page here, the generated ones and the public names' docstrings, with search; in out/site, a directory for each release.
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --group docs
 	$(BIN)/mkdocs build --strict

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,27 @@ from typing import Any
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parent.parent
+VERSION: str = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+RELEASES = ROOT / "out" / "site"
 FROM_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "CHANGELOG.md": "CHANGELOG.md"}
 PUBLIC = re.compile(r"^from (aftereffect[\w.]*) import (\w+) as \2$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def on_config(config: Any) -> Any:
+    """Every page says which release it is of, and each release has a directory of its own unless another is asked for."""
+    config.site_name = f"{config.site_name} {VERSION}"
+    if Path(config.site_dir) == RELEASES:
+        config.site_dir = str(RELEASES / VERSION)
+    return config
+
+
+def on_post_build(config: Any) -> None:
+    """A first page beside the releases that leads to each that was built here."""
+    if Path(config.site_dir).parent == RELEASES:
+        built = sorted(page.parent.name for page in RELEASES.glob("*/index.html"))
+        links = "".join(f'<li><a href="{name}/index.html">Aftereffect {name}</a></li>' for name in built)
+        (RELEASES / "index.html").write_text(f"<!doctype html><title>Aftereffect</title><ul>{links}</ul>\n")
 
 
 def on_files(files: Any, config: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -22,3 +23,4 @@ def test_the_site_builds_with_every_public_name(tmp_path: Path) -> None:
     reference = (tmp_path / "api.html").read_text()
     missing = [name for name in ae.__all__ if f'.{name}"' not in reference]
     assert missing == []
+    assert f"Aftereffect {version('aftereffect')}" in reference
