@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import aftereffect.policies  # noqa: F401 (makes every policy known)
 from aftereffect.cli.files import check_target
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, require_whole
 from aftereffect.model.catalog import Family
 from aftereffect.model.family_notation import family_from
 from aftereffect.model.problem import Problem
@@ -132,13 +132,10 @@ def read_number(option: str, text: str, least: int, most: int | None = None) -> 
     >>> read_number("--horizon", "1e5", 1)
     100000
     """
-    allowed = f"a whole number from {least}" + ("" if most is None else f" to {most:,}")
-    mistake = AftereffectError(f"{option} must be {allowed}, got {text!r}")
     try:
         number = Decimal(text)
     except InvalidOperation:
-        raise mistake from None
+        number = Decimal("nan")
     # Compared before it is made an int: 1e999999999 would take forever.
-    if not number.is_finite() or number < least or number > (most or 10**30) or number != int(number):
-        raise mistake
-    return int(number)
+    whole = number.is_finite() and -(10**40) < number < 10**40 and number == int(number)
+    return require_whole(option, int(number) if whole else text, least, most)

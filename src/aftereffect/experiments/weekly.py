@@ -17,6 +17,7 @@ from aftereffect.errors import require_whole
 from aftereffect.experiments.arena import Arena, Cell, Match, Scale, by_policy, entrants, match_in, played
 from aftereffect.experiments.executors import Executor, Progress, Threads
 from aftereffect.experiments.store import Say
+from aftereffect.notation import parse
 from aftereffect.policies.base import Policy, policy_from
 from aftereffect.policies.recommend import recommended
 
@@ -86,7 +87,8 @@ def weekly_cells() -> list[Cell]:
 
 
 def _cell_name(family: str, arms: int, memory: float, week: str) -> str:
-    marks = [word for word in ("rate", "floors", "shock", "start", "delay") if f"{word}=" in week]
+    given = parse(f"{family}:{week}").parameters
+    marks = [word for word in ("rate", "floors", "shock", "start", "delay") if word in given]
     return "-".join([family, f"k{arms}", f"m{memory:g}", *marks])
 
 

@@ -197,7 +197,7 @@ def _searches(experiments: Sequence[Results], axis: Axis) -> Figure:
         figure.canvas.draw()
         label_ends(ax, ends, ax.get_xlim()[1])
     tuning = r.spec.tuning
-    figure.suptitle(f"{_title(r)} ({tuning.instances} tuning instances x {tuning.runs} runs)", fontsize=10)
+    figure.suptitle(f"{_title(r)} (tuning: {in_words(tuning.instances, tuning.runs)})", fontsize=10)
     return figure
 
 
