@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Seen = TypeVar("Seen")
 
-SNAPSHOT_EVERY = 1000  # events that opening may have to fold again
+SNAPSHOT_EVERY = 300  # events that opening may have to fold again
 
 Done = tuple[str, Content]  # a kind of event and its request
 
