@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
+from aftereffect.policies.course import STANDS, Course
 from aftereffect.policies.state_files import arrays_of
 from tests.policies.test_storage import _rewards
 from tests.simulation.cases import FEEDBACKS, IDS, POLICIES
@@ -119,6 +120,46 @@ def test_late_tells_come_to_the_same_state_everywhere(policy: ae.Policy, feedbac
     for seed in range(10, 30):
         agent, told = _live(policy, feedback, seed)
         assert _bytes(agent) == _bytes(told.at_once(policy, feedback))
+
+
+@pytest.mark.parametrize("name", ["curve-thompson", "exp3", "d-ucb"])
+def test_advice_is_that_of_folding_all_open_rounds_anew(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = next(p for p in POLICIES if p.name == name)
+    kept, _ = _live(policy, "split", 7, rounds=60)
+    ahead = Course._look_ahead
+
+    def anew(course: Course) -> Any:
+        course._ahead = []
+        return ahead(course)
+
+    monkeypatch.setattr(Course, "_look_ahead", anew)
+    fresh, _ = _live(policy, "split", 7, rounds=60)
+    for one, other in zip(kept._course.log, fresh._course.log, strict=True):
+        assert np.array_equal(one.advised, other.advised)  # type: ignore[arg-type]
+
+
+def test_an_ask_folds_the_open_rounds_and_not_all_since_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, folded = ae.policy("d-ucb").start(3, seed=1, feedback="split"), []
+    fold = Course._fold
+    monkeypatch.setattr(Course, "_fold", lambda *given: (folded.append(1), fold(*given))[1])
+    for _ in range(300):  # the first round's rewards never come, the others' four rounds later
+        agent.ask()
+        number = agent.deploy()
+        if number > 5:
+            agent.tell([0.5, NAN, NAN] if agent._course.at(number - 4).deployed[0] > 0 else None, round=number - 4)
+            if number - 4 in agent.open_rounds:
+                agent.tell(None, round=number - 4)
+        folded.clear()
+        agent.ask()
+        assert len(folded) <= 6
+    assert agent.open_rounds == [1, 297, 298, 299, 300]
+    many = agent._course.rounds
+    for _ in range(40):
+        agent.ask()
+        agent.deploy()
+    agent.ask()
+    assert len(agent._course._ahead) <= STANDS
+    assert agent.open_rounds[-1] == many + 40
 
 
 def _started(**options: Any) -> ae.Agent:

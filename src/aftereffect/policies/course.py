@@ -7,7 +7,7 @@ order, and be corrected, and the state is the one that an agent has that was tol
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from aftereffect.policies.base import Policy
 
 KEEP = 1_000  # rounds that can be corrected
+STANDS = 16  # states kept beyond the first open round; with more open rounds every second one is dropped
 
 
 class Round:
@@ -99,7 +100,7 @@ class Course:
         self._one = setting.feedback_code == ONE
         self._in_parts = setting.feedback == "split" and policy.learns_in_parts()
         self._middle: Stand | None = None  # between the base and now: corrections start from the nearer one
-        self._ahead: Stand | None = None
+        self._ahead: list[Stand] = []  # beyond the first open round: as it was before later open ones, and now
         self.stop = keep  # settled rounds from which on to take a new one
 
     def begin_at(self, rounds: int) -> None:
@@ -172,10 +173,10 @@ class Course:
     def put(self, number: int, happened: Round) -> None:
         """What is known of a round has changed: fold anew what it bears on."""
         self.kept[number - self.first - 1] = happened
-        self._ahead = None
         if number <= self.settled.round:
             self._go_back(number)
         self.settle()
+        self._ahead = [stand for stand in self._ahead if self.settled.round < stand.round < number]
 
     @property
     def open_rounds(self) -> list[int]:
@@ -203,19 +204,24 @@ class Course:
         before = self.setting
         self.policy.resized(copy_state(now), before, setting, shares)  # refused before anything is changed
         self.changes.append(Change(self.rounds, asked, setting, shares))
-        self._ahead = None
+        self._ahead = []
         self.settle()
 
     def _look_ahead(self) -> Stand:
-        """The state with the rounds beyond the first open one taken in as far as they are known."""
-        if self._ahead is None:
-            settled = self.settled
-            self._ahead = Stand(
-                copy_state(settled.state), settled.setting, settled.round, settled.changes, settled.asked
-            )
-        stand = self._ahead
+        """The state with the rounds beyond the first open one taken in as far as they are known.
+
+        States from before later open rounds are kept: a round that is told folds again from there, however old the first is.
+        """
+        if not self._ahead:
+            self._ahead = [_copied(self.settled)]
+        stand = self._ahead[-1]
         while stand.round < self.rounds:
-            self._fold(stand, as_round(self.kept[stand.round - self.first]))
+            happened = as_round(self.kept[stand.round - self.first])
+            if not happened.closed and stand.round > self.settled.round:
+                self._ahead.insert(-1, _copied(stand))
+                if len(self._ahead) > STANDS:
+                    del self._ahead[-2:0:-2]
+            self._fold(stand, happened)
         self._change(stand)
         return stand
 
@@ -270,3 +276,7 @@ class Course:
         known = self._middle or self.base
         state = self.policy.state(known.setting) if known.state is None else copy_state(known.state)
         self.settled = Stand(state, known.setting, known.round, known.changes)
+
+
+def _copied(stand: Stand) -> Stand:
+    return replace(stand, state=copy_state(stand.state))
