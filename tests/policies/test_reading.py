@@ -184,3 +184,36 @@ def test_records_of_the_past_are_read_by_name_too() -> None:
     assert agent.rounds == 1
     with pytest.raises(ae.AftereffectError, match="history, record 0: unknown arm 'west'"):
         ae.Fixed().start(3, names=NAMES, history=[pandas.Series({"west": 1.0})])
+
+
+SHUFFLED = {"south": 0.2, "centre": 0.5, "north": 0.3}
+THREE = ["north", "centre", "south"]
+
+
+@pytest.mark.parametrize("label", [dict, pandas.Series, lambda d: polars.DataFrame({k: [v] for k, v in d.items()})])
+def test_splits_and_limits_go_by_their_labels(label):
+    policy = ae.policy("curve-thompson", memory=0.5)
+    agent = policy.start(
+        3, feedback="split", names=THREE, start=label(SHUFFLED), floors=label({"south": 0.15, "north": 0.1})
+    )
+    assert agent.setting.start.tolist() == [0.3, 0.5, 0.2]
+    assert agent.setting.limits.floors.tolist() == [0.1, 0.0, 0.15]
+    agent.set_limits(caps=label({"centre": 0.6}))
+    assert agent.setting.limits.caps.tolist() == [1.0, 0.6, 1.0]
+    rows = [{"round": 1, "arm": name, "share": SHUFFLED[name], "reward": 0.5} for name in THREE]
+    assert ae.read_records(rows).limits(label({"south": 0.15}), label({"north": 0.4})).floors.tolist() == [0, 0, 0.15]
+    with pytest.raises(ae.AftereffectError, match="unknown arm 'west'"):
+        policy.start(3, feedback="split", names=THREE, caps=label({"west": 0.5}))
+    with pytest.raises(ae.AftereffectError, match="start by name needs names="):
+        policy.start(3, feedback="split", start=label(SHUFFLED))
+
+
+def test_a_series_that_says_an_arm_twice_or_nothing_is_refused():
+    policy = ae.policy("curve-thompson", memory=0.5)
+    twice = pandas.Series([0.1, 0.2], index=["north", "north"])
+    with pytest.raises(ae.AftereffectError, match="floors names an arm twice"):
+        policy.start(3, feedback="split", names=THREE, floors=twice)
+    with pytest.raises(ae.AftereffectError, match="a polars Series has no labels"):
+        policy.start(3, feedback="split", names=THREE, floors=polars.Series([0.1, 0.2, 0.3]))
+    plain = policy.start(3, feedback="split", start=pandas.Series([0.3, 0.5, 0.2]))
+    assert plain.setting.start.tolist() == [0.3, 0.5, 0.2]

@@ -24,7 +24,7 @@ from aftereffect.policies.explanation import Explanation, in_words, name_arms
 from aftereffect.policies.late import Late, tell_late
 from aftereffect.policies.log_frame import log_frame
 from aftereffect.policies.pace import before_the_first, keep_pace
-from aftereffect.policies.reading import by_arm
+from aftereffect.policies.reading import by_arm, by_label
 from aftereffect.policies.round_check import NO_SHARE, OUTSIDE, TRIALS, check_round
 from aftereffect.policies.saving import save_agent
 from aftereffect.policies.setting import Setting
@@ -368,8 +368,9 @@ def start_agent(
     past = [] if history is None else list(history)
     first = Setting(arms, horizon, feedback)  # checks before anything is computed from them
     total = None if first.horizon is None else int(first.horizon) + len(past)
-    limits = Limits.of(int(arms), floors, caps)
-    split = None if start is None else as_split("start", _by_name(start, names), limits)
+    low, high = (_in_order(*side, names) for side in (("floors", floors, 0.0), ("caps", caps, 1.0)))
+    limits = Limits.of(int(arms), low, high)
+    split = None if start is None else as_split("start", _in_order("start", start, 0.0, names), limits)
     setting = Setting(
         int(arms),
         total,
@@ -386,12 +387,13 @@ def start_agent(
     return agent
 
 
-def _by_name(start: Any, names: Sequence[str] | None) -> Any:
-    """Shares in the arms' order, where they are given by name; arms that are not named have none."""
-    if not isinstance(start, Mapping):
-        return start
+def _in_order(what: str, given: Any, missing: float, names: Sequence[str] | None) -> Any:
+    """Shares or limits in the arms' order, where they are given by name; all else as it is."""
+    given = by_label(what, given, names)
+    if not isinstance(given, Mapping):
+        return given
     if names is None:
-        raise AftereffectError(f"start by name needs names=, got {shown(dict(start))}")
-    for name in start:
+        raise AftereffectError(f"{what} by name needs names=, got {shown(dict(given))}")
+    for name in given:
         require_one_of("arm", name, names)
-    return [start.get(name, 0.0) for name in names]
+    return [given.get(name, missing) for name in names]

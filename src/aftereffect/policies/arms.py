@@ -12,6 +12,7 @@ from aftereffect.errors import AftereffectError, require, require_numbers, requi
 from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
 from aftereffect.model.problem import check_names
+from aftereffect.policies.reading import by_label
 from aftereffect.policies.setting import Setting
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def _by_name(agent: Agent, what: str, given: Any, now: Floats) -> Any:
     """Limits as they are to be: by name for some, or for all as at the start."""
     if given is None:
         return now.tolist()
+    given = by_label(what, given, agent.names)
     if not isinstance(given, Mapping):
         return given
     names, result = _names(agent), now.tolist()

@@ -37,6 +37,19 @@ def by_arm(what: str, values: Any, arms: int, names: Sequence[str] | None, missi
     return _in_order(what, values, arms)
 
 
+def by_label(what: str, given: Any, names: Sequence[str] | None) -> Any:
+    """A pandas Series or a frame of one row as a mapping, so that its labels count and not their order; all else as it is."""
+    library = type(given).__module__.partition(".")[0]
+    if library not in ("pandas", "polars"):
+        return given
+    labels, values = _labels(what, given, library, names)
+    if names is None and labels == list(range(len(labels))):
+        return values
+    if len(set(labels)) < len(labels):
+        raise WrongTell(f"{what} names an arm twice, got {shown(labels)}")
+    return dict(zip(labels, values, strict=True))
+
+
 def arms_named(values: Any, arms: int, names: Sequence[str] | None) -> npt.NDArray[np.bool_]:
     """Which arms do such numbers speak of? A list of all; a mapping, a Series or a frame of those that it names."""
     named: Any = None
@@ -116,17 +129,21 @@ def _place(name: Any, arms: int, names: Sequence[str] | None) -> int:
 
 def _from_table(what: str, values: Any, library: str, arms: int, names: Sequence[str] | None, missing: float) -> Floats:
     """A Series or a frame with a single row: its labels are arms. Without names on either side, in order."""
+    labels, numbers = _labels(what, values, library, names)
+    if names is None and labels == list(range(arms)):
+        return np.array([_number(what, k, value) for k, value in enumerate(numbers)])
+    return _by_name(what, zip(labels, numbers, strict=True), arms, names, missing)
+
+
+def _labels(what: str, values: Any, library: str, names: Sequence[str] | None) -> tuple[list[Any], list[Any]]:
+    """What a Series or a frame with a single row is labelled with, and what stands there."""
     kind = type(values).__name__
     if kind == "DataFrame":
         if len(values) != 1:
             raise WrongTell(f"{what}: a frame needs one row and a column for each arm, got {len(values)} rows")
-        row = values.row(0) if library == "polars" else values.iloc[0].tolist()
-        return _by_name(what, zip(values.columns, row, strict=True), arms, names, missing)
+        return list(values.columns), list(values.row(0)) if library == "polars" else values.iloc[0].tolist()
     if kind != "Series":
-        raise WrongTell(f"{what} must be {arms} numbers, got a {library} {kind}")
+        raise WrongTell(f"{what} must be one number for each arm, got a {library} {kind}")
     if library == "polars" and names is not None:
         raise WrongTell(f"{what}: a polars Series has no labels to go by; give a mapping, or a frame of one row")
-    labels = values.index.tolist() if library == "pandas" else list(range(len(values)))
-    if names is None and labels == list(range(arms)):
-        return np.array([_number(what, k, value) for k, value in enumerate(values.to_list())])
-    return _by_name(what, zip(labels, values.to_list(), strict=True), arms, names, missing)
+    return values.index.tolist() if library == "pandas" else list(range(len(values))), values.to_list()

@@ -12,7 +12,7 @@ import polars
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
-from aftereffect.policies.reading import by_arm
+from aftereffect.policies.reading import by_arm, by_label
 
 NEAR_ONE = 0.02  # shares were rounded: .3333 x 3, or whole percents of many arms
 
@@ -75,9 +75,10 @@ class Records:
 
     def limits(self, floors: Any = None, caps: Any = None) -> Limits:
         """Floors and caps: one number for all, by name, or in the arms' order."""
-        return Limits.of(self.arms, self._limit(floors, 0.0), self._limit(caps, 1.0))
+        return Limits.of(self.arms, self._limit("floors", floors, 0.0), self._limit("caps", caps, 1.0))
 
-    def _limit(self, given: Any, default: float) -> Any:
+    def _limit(self, what: str, given: Any, default: float) -> Any:
+        given = by_label(what, given, self.names)
         if not isinstance(given, Mapping):
             return given
         limits = [default] * self.arms
