@@ -141,7 +141,12 @@ def test_advice_is_that_of_folding_all_open_rounds_anew(name: str, monkeypatch: 
 def test_an_ask_folds_the_open_rounds_and_not_all_since_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     agent, folded = ae.policy("d-ucb").start(3, seed=1, feedback="split"), []
     fold = Course._fold
-    monkeypatch.setattr(Course, "_fold", lambda *given: (folded.append(1), fold(*given))[1])
+
+    def counted(course: Course, *given: Any) -> None:
+        folded.append(1)
+        fold(course, *given)
+
+    monkeypatch.setattr(Course, "_fold", counted)
     for _ in range(300):  # the first round's rewards never come, the others' four rounds later
         agent.ask()
         number = agent.deploy()

@@ -196,7 +196,7 @@ def test_splits_and_limits_go_by_their_labels(label):
     agent = policy.start(
         3, feedback="split", names=THREE, start=label(SHUFFLED), floors=label({"south": 0.15, "north": 0.1})
     )
-    assert agent.setting.start.tolist() == [0.3, 0.5, 0.2]
+    assert np.array(agent.setting.start).tolist() == [0.3, 0.5, 0.2]
     assert agent.setting.limits.floors.tolist() == [0.1, 0.0, 0.15]
     agent.set_limits(caps=label({"centre": 0.6}))
     assert agent.setting.limits.caps.tolist() == [1.0, 0.6, 1.0]
@@ -210,10 +210,11 @@ def test_splits_and_limits_go_by_their_labels(label):
 
 def test_a_series_that_says_an_arm_twice_or_nothing_is_refused():
     policy = ae.policy("curve-thompson", memory=0.5)
-    twice = pandas.Series([0.1, 0.2], index=["north", "north"])
+    unlabelled: Any = polars.Series([0.1, 0.2, 0.3])
+    twice: Any = pandas.Series([0.1, 0.2], index=["north", "north"])
     with pytest.raises(ae.AftereffectError, match="floors names an arm twice"):
         policy.start(3, feedback="split", names=THREE, floors=twice)
     with pytest.raises(ae.AftereffectError, match="a polars Series has no labels"):
-        policy.start(3, feedback="split", names=THREE, floors=polars.Series([0.1, 0.2, 0.3]))
+        policy.start(3, feedback="split", names=THREE, floors=unlabelled)
     plain = policy.start(3, feedback="split", start=pandas.Series([0.3, 0.5, 0.2]))
-    assert plain.setting.start.tolist() == [0.3, 0.5, 0.2]
+    assert np.array(plain.setting.start).tolist() == [0.3, 0.5, 0.2]
