@@ -47,7 +47,7 @@ def test_what_was_given_is_a_column_with_defaults_where_it_was_not() -> None:
     assert problems["problem_memory"].to_list() == [0.0, 0.25, 0.4, 0.5]
     assert problems["problem_arms"].to_list() == [2] * 4
     assert problems["problem_eps"].to_list() == [None, None, None, 0.1]
-    assert problems["problem_impact"][2] == "discounted(memory=0.4,g=power(exponent=2))"
+    assert problems["problem_impact"].to_list() == [None, None, "discounted(memory=0.4,g=power(exponent=2))", None]
     policies = found.unique("parameters", maintain_order=True)
     assert policies["policy_name"].to_list() == ["d-ucb", "d-ucb", "phased", "phased", "round-robin"]
     assert policies["policy_discount"].to_list() == [0.7, 0.9, None, None, None]

@@ -17,7 +17,10 @@ from tests.experiments.specs import spec
 
 CHANGES: dict[str, Any] = {
     "horizon": 60,
-    "problems": [{"family": "gaussian", "arms": [2, 3], "memory": [0.6, 0.2]}, {"family": "tent", "memory": 0.2}],
+    "problems": [
+        {"family": "gaussian", "arms": [2, 3], "memory": [0.6, 0.2]},
+        {"family": "tent", "impact": "smoothed(memory=0.2)"},
+    ],
     "policies": [
         {"policy": "d-ucb", "discount": [0.9, 0.7], "xi": [0.5, 1.0]},
         {"policy": "round-robin"},
@@ -48,7 +51,7 @@ def test_a_parameter_of_the_problem(results: Results) -> None:
 def test_a_parameter_of_the_policy(results: Results) -> None:
     found = curves_against("policy_discount", [results])
     assert list(found) == [f"gaussian arms={k} memory={m}" for k in (2, 3) for m in (0.6, 0.2)] + [
-        "tent arms=2 memory=0.2"
+        "tent arms=2 memory=0.2 impact=smoothed(memory=0.2,start=0)"
     ]
     for curves in found.values():
         assert [c.policy for c in curves] == ["d-ucb:xi=0.5", "d-ucb:xi=1"]

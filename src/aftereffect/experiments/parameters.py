@@ -74,7 +74,7 @@ def values_of(entrant: Entrant) -> Values:
 
 def with_parameters(rows: polars.LazyFrame, spec: Spec) -> polars.LazyFrame:
     """Rows with the spec's horizon and seed, and the parameters of their problems and policies."""
-    problems = {notation: problem_values(family) for notation, family in spec.families.items()}
+    problems = {notation: _given(notation, problem_values(family)) for notation, family in spec.families.items()}
     policies = {n: policy_values(p) for entrant in spec.entrants for n, p in entrant.policies.items()}
     return rows.with_columns(
         polars.lit(spec.horizon, polars.Int64).alias("horizon"),
@@ -82,6 +82,11 @@ def with_parameters(rows: polars.LazyFrame, spec: Spec) -> polars.LazyFrame:
         *_columns(PROBLEM, "problem", problems, ALWAYS),
         *_columns(POLICY, "parameters", policies, ("name",)),
     )
+
+
+def _given(notation: str, values: Values) -> Values:
+    """Without an impact that the memory alone has made."""
+    return values if "impact" in parse(notation).parameters else {**values, "impact": None}
 
 
 def _columns(prefix: str, by: str, known: Mapping[str, Values], always: Sequence[str]) -> Iterable[polars.Expr]:

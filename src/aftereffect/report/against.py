@@ -84,6 +84,8 @@ def curves_against(parameter: str, experiments: Sequence[Results]) -> dict[str, 
         if len(values) > 1:
             regrets = [_mean(part.filter(polars.col(parameter) == value)) for value in values]
             found.setdefault(problem, []).append(Curve(policy, values, regrets))
+    if not found:
+        raise AftereffectError(f"{parameter}: no policy has several values of it on problems that are alike otherwise")
     return found
 
 
