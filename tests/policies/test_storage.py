@@ -293,6 +293,15 @@ def test_thompsons_tally_of_nans_is_refused_and_not_asked_for_ever(tmp_path: Pat
             ae.load_agent(path)
 
 
+@pytest.mark.parametrize("policy", [ae.ActionUCB(levels=8), ae.CUCB(levels=8)], ids=lambda p: p.name)
+def test_a_cell_deployed_less_than_never_is_refused(policy: ae.Policy, tmp_path: Path) -> None:
+    path = tmp_path / "agent.json"
+    policy.start(2, 100, seed=1).save(path)
+    _rewritten(path, lambda a: a["state"]["cells"].__setitem__(3, -1.0))  # the next round there would divide by zero
+    with pytest.raises(ae.CorruptFile, match="cells cannot be"):
+        ae.load_agent(path)
+
+
 def test_a_file_keeps_its_mode_and_a_symlink_stays_one(saved: Path) -> None:
     link = saved.with_name("link.json")
     link.symlink_to(saved)

@@ -22,6 +22,7 @@ DECIDED = (
     "weeks",
 )  # settled at the start, by policy and setting
 CONSTANTS = "constants"  # too, but for the last of EXP3's: the chance of its last draw
+CELLS = "cells"  # statistics of each cell: the first says how often it was deployed
 PLACES = ("levels", "trial")  # levels of the grid
 ENDLESS, INDICES = ("tally",), 2  # counts and sums, and in this row indices: that of an arm never tried is endless
 
@@ -44,6 +45,8 @@ def check_arrays(arrays: Mapping[str, Array], fresh: Mapping[str, Array]) -> Non
                 require_sense(name, not np.isinf(bounded).any(), array)
         if leaf == "rng":
             require_sense(name, bool(array.any()), array)  # a generator of zeros gives zeros for ever
+        if leaf == CELLS:
+            require_sense(name, bool((array[0] >= 0).all()), array[0])
         if leaf in DECIDED:
             require_sense(name, _same(array, start), array)
         if leaf == CONSTANTS:
