@@ -1,12 +1,20 @@
-"""How much each constant of the curve family matters: halved and doubled, at the weekly scale and in the long run."""
+"""How much each constant of the curve family matters: halved and doubled, at the weekly scale and in the long run.
+
+python -m aftereffect.experiments.sensitivity --out out/sensitivity.json
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 
+from aftereffect._files import write_output
 from aftereffect.experiments.arena import Cell, plain_cells
 from aftereffect.experiments.gains import gain_share
 from aftereffect.experiments.weekly import weekly_cells
@@ -19,7 +27,8 @@ from aftereffect.policies.simple import Fixed
 from aftereffect.simulation.simulate import simulate
 
 FACTORS = (0.5, 2.0)
-WEEKS, LONG = 104, 100_000
+WEEKS, LONG = 104, 20_000
+RUNS, SEED = 6, 31
 WEEKLY = ("patrol-k5-m0.8-shock", "loan-k3-m0.6", "lipschitz-k4-m0.5-shock", "bump-k4-m0.5", "lending-k4-m0.8-start")
 ARENA = ("gaussian-k4-m0.5", "patrol-k2-m0.5", "loan-k2-m0.5", "bump-k2-m0.5", "lipschitz-k2-m0.5", "tent-k2-m0.5")
 
@@ -42,21 +51,26 @@ class Sensitivity:
     """What a constant does: how much higher the gain share is, and how many times the regret, than with its usual value."""
 
     constant: str
+    value: float
     factor: float
     gained: float
     regret: float
 
 
 def measure_sensitivity(
-    runs: int, seed: int, say: Callable[[str], None] = lambda _: None, horizon: int = LONG
+    runs: int,
+    seed: int,
+    say: Callable[[str], None] = lambda _: None,
+    horizon: int = LONG,
+    constants: Sequence[str] = tuple(TUNED),
 ) -> Iterator[Sensitivity]:
     """Every constant halved and doubled, on the same random numbers as its usual value."""
     usual = _measured("caution", 1.0, runs, seed, horizon)
-    for constant in TUNED:
+    for constant in constants:
         for factor in FACTORS:
             say(f"{constant} times {factor:g}")
             share, regret = _measured(constant, factor, runs, seed, horizon)
-            yield Sensitivity(constant, factor, share - usual[0], regret / usual[1])
+            yield Sensitivity(constant, TUNED[constant], factor, share - usual[0], regret / usual[1])
 
 
 def _measured(constant: str, factor: float, runs: int, seed: int, horizon: int) -> tuple[float, float]:
@@ -83,3 +97,18 @@ def _regret(cell: Cell, policy: Policy, runs: int, seed: int, horizon: int) -> f
 def _scale(cell: Cell, runs: int) -> tuple[int, int]:
     """Runs and instances."""
     return (1, runs) if cell.drawn else (runs, 1)
+
+
+def main() -> None:
+    """Measure and write it down."""
+    parser = argparse.ArgumentParser(description="Measure what docs/sensitivity.md shows.")
+    parser.add_argument("--out", type=Path, default=Path("out/sensitivity.json"))
+    given = parser.parse_args()
+    rows = measure_sensitivity(RUNS, SEED, lambda line: print(line, file=sys.stderr, flush=True))
+    found = {"runs": RUNS, "seed": SEED, "weeks": WEEKS, "horizon": LONG, "rows": [asdict(r) for r in rows]}
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    write_output(given.out, json.dumps(found, indent=1).encode())
+
+
+if __name__ == "__main__":
+    main()
