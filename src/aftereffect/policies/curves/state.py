@@ -18,10 +18,10 @@ from aftereffect.policies.curves.tracks import book_all, follow
 TUNED = {
     "temperature": 0.4,  # of drawn deviations: a whole curve's posterior sample explores more than one decision needs
     "caution": 1.0,  # deviations of the gain that a move of home must exceed
-    "risk": 0.5,  # of the caution: deviations that a trial is charged with
+    "risk": 0.4,  # of the caution: deviations that a trial is charged with
     "bold": 0.3,  # deviation, as a share of what home earns, at which a trial's risk counts double
     "reach": 0.1,  # what a trial may show pays for this times the past, at first
-    "late_reach": 4.0,  # and later
+    "late_reach": 64.0,  # and later: thousands of rounds on, what is found pays for long
     "doubt": 0.02,  # belief in the exploring field whatever the evidence says, at first
     "late_doubt": 0.03,
     "turn": 0.2,  # share of the decisions with a likely target that search all the same
