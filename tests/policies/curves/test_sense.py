@@ -1,4 +1,4 @@
-"""What no rounds lead to is refused when it is read: sums that do not fit together made advice of nothing but zeros."""
+"""What no rounds lead to is refused when it is read: what is fitted to sums that do not fit together is no number."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _with(booked: np.ndarray, row: int, value: float) -> np.ndarray:
     return changed
 
 
-def test_zeros_were_advised_where_sums_did_not_fit() -> None:
+def test_sums_beyond_all_numbers_are_refused() -> None:
     agent = _told(FAIR)
     banks, booked = agent.state.curves.banks, agent.state.booked.copy()
     booked[:, PULL, 0] *= 1e300  # one arm's measure is beyond all others': what is held is surely not fair
