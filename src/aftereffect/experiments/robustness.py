@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from aftereffect._random import generator
 from aftereffect.experiments.arena import DRAWN, MEMORY
 from aftereffect.model.catalog import family
-from aftereffect.model.feedback import Shock
+from aftereffect.model.feedback import Shock, as_shock
 from aftereffect.model.problem import Problem
 from aftereffect.oracle.benchmark import fixed_utilities, moving_utilities
 from aftereffect.oracle.best_fixed import best_fixed
@@ -186,7 +187,7 @@ def measure_changes(horizon: int, instances: int, seed: int) -> Iterator[Changes
 
 @dataclass(frozen=True)
 class Bands:
-    """Share of the 95 percent bands, at the allocation deployed last, that hold the response there."""
+    """Share of the 95 percent bands, at the allocation deployed last, that hold the response there; of arms that got a share."""
 
     setting: str
     horizon: int
@@ -197,20 +198,37 @@ class Bands:
 BANDED = ("300 units", "300 units, rates a tenth", "200 units, common shock .05", "500 units, each arm's shock .03")
 
 
+def mean_reward(response: float, shock: Shock | None) -> float:
+    """What is seen in the mean: a shock takes a response at most to zero and to one, so near these it moves the mean."""
+    if shock is None:
+        return response
+    low, high = -response / shock.deviation, (1.0 - response) / shock.deviation
+    inside = response * (norm.cdf(high) - norm.cdf(low)) + shock.deviation * (norm.pdf(low) - norm.pdf(high))
+    return float(inside + norm.sf(high))
+
+
 def measure_bands(horizon: int, runs: int, seed: int) -> Iterator[Bands]:
-    """The drawn families in turn, with four arms and only a bound on the memory."""
+    """The drawn families in turn, with four arms and only a bound on the memory.
+
+    An arm without a share shows nothing: what its response would be is no estimate of what was seen. Where a shock is cut off
+    at zero or one, the mean reward is what can be seen.
+    """
     for name in BANDED:
 
         def one(number: int, options: dict[str, Any] = SETTINGS[name]) -> list[bool]:
             drawn = family(DRAWN[number % len(DRAWN)], arms=4, memory=MEMORY, **options)
             problem = draw_instance(drawn, seed, number)
             said = _explained(problem, CurveThompson(memory_bound=UNKNOWN_BOUND), horizon, seed, number)["arms"]
-            true = [float(problem.steady(k, arm["share"])) for k, arm in enumerate(said)]
-            return [abs(arm["estimate"] - r) <= BAND * arm["deviation"] for arm, r in zip(said, true, strict=True)]
+            true = [mean_reward(float(problem.steady(k, arm["share"])), as_shock(problem.shock)) for k, arm in enumerate(said)]
+            return [
+                abs(arm["estimate"] - r) <= BAND * arm["deviation"]
+                for arm, r in zip(said, true, strict=True)
+                if arm["share"] > 0
+            ]
 
         with ThreadPoolExecutor() as pool:
-            held = np.array(list(pool.map(one, range(runs))))
-        yield Bands(name, horizon, float(held.mean()), held.size)
+            held = [h for run in pool.map(one, range(runs)) for h in run]
+        yield Bands(name, horizon, float(np.mean(held)), len(held))
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from aftereffect.policies.base import (
     register,
 )
 from aftereffect.policies.curves.decision import decide, decide_by_draw
+from aftereffect.policies.curves.estimates import components, mixture
 from aftereffect.policies.curves.fit import (
     BELIEF,
     BOOKED,
@@ -78,6 +79,7 @@ LEVELS = 200  # half a percent; twice as many gain a little at kinks, lose it el
 FINER_FROM = 200_000  # rounds from which on half a percent is too coarse at a kink: levels then grow with the root of the horizon
 MOST_LEVELS = 2000  # precisions grow with the cube of the levels; beyond this the factorisation runs out of digits
 UNKNOWN_BOUND = 0.95  # of a memory about which nothing is known: a half-life of 13 rounds
+LEFT_OUT = 0.25  # weight, against the heaviest's, below which a memory and field is left out of an explanation
 NEAR = 0.05  # shares this near to one that was visited are not new
 LOOKED_AT = 12  # arms up to which ranges that were never visited are named
 
@@ -282,13 +284,20 @@ def levels_near(grid: Grid, shares: Floats) -> Ints:
     return levels
 
 
+def believed(state: CurvesState) -> tuple[Floats, Floats]:
+    """Every arm's curve and its deviation: over all memories and fields that the evidence leaves in, or of the latest past."""
+    if state.now["age"][0] == 0:
+        return mixture(list(components(state, state.levels, LEFT_OUT)))
+    mix(state)
+    return state.mixed[0].clip(0.0, 1.0), np.sqrt(state.mixed[1])
+
+
 def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
     """What the curves look like where the allocation is, which allocation the estimates favour, and is the model right."""
     now = state.now[0]
     track, age = int(now["track"]), int(now["age"])
     booked, steps = state.banks[bank_of(state, age)], grid.levels
-    mix(state)
-    mean, deviation = state.mixed[0].clip(0.0, 1.0), np.sqrt(state.mixed[1])
+    mean, deviation = believed(state)
     value, favourite = np.zeros(mean.shape), np.zeros(len(state.levels), dtype=np.int64)
     memory, realised = float(state.tracks[track]["memory"]), bool(state.tracks[track]["realised"])
     price(mean, value, memory, realised, bool(now["takes_turns"]))

@@ -159,8 +159,9 @@ def noise_section(bands: Sequence[Bands], quiet: Sequence[QuietRewards], horizon
     lines = [
         "## Noise that nobody told\n",
         "Share of the 95 percent bands (estimate and 1.96 deviations, as `agent.explain()` gives them) of the shares deployed "
-        "last that hold the response there; four arms, memory unknown (90 to 99 percent wanted).\n",
-        "| rewards | T | bands that hold the response | bands |",
+        "last that hold the mean reward there (the response, as far as a shock leaves it between zero and one); four arms, of "
+        "which those without a share do not count, memory unknown (90 to 99 percent wanted).\n",
+        "| rewards | T | bands that hold the mean | bands |",
         "|---|---|---|---|",
         *(f"| {b.setting} | {b.horizon:,} | {b.covered:.1%} | {b.bands} |" for b in bands),
         f"\nMean regret after {horizon:,} rounds of continuous rewards with deviation {deviation:g}, two arms, both seen: told "
