@@ -156,7 +156,7 @@ def test_fresh_starts_over(store: Store, wanted: Spec, tmp_path: Path) -> None:
     other = spec(seed=8)
     run_spec(other, store.directory, fresh=True)
     assert shard_names(store) == shard_names(run_spec(other, tmp_path / "other"))
-    assert store.plan.spec == other
+    assert Store(store.directory).plan.spec == other
     assert (store.directory / "notes.txt").read_text() == "mine"
     assert not left.exists()
 

@@ -12,7 +12,7 @@ import pytest
 
 import aftereffect as ae
 from aftereffect.errors import DoubtfulAssumption
-from aftereffect.simulation import simulate as module
+from aftereffect.simulation import runs as module
 from aftereffect.simulation.simulate import checkpoint_rounds, draw_instances
 from tests.simulation.cases import IDS, POLICIES
 

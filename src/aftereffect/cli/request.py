@@ -137,5 +137,5 @@ def read_number(option: str, text: str, least: int, most: int | None = None) -> 
     except InvalidOperation:
         number = Decimal("nan")
     # Compared before it is made an int: 1e999999999 would take forever.
-    whole = number.is_finite() and -(10**40) < number < 10**40 and number == int(number)
-    return require_whole(option, int(number) if whole else text, least, most)
+    fits = number.is_finite() and least <= number <= (10**40 if most is None else most) and number == int(number)
+    return require_whole(option, int(number) if fits else text, least, most)

@@ -219,7 +219,10 @@ def measure_bands(horizon: int, runs: int, seed: int) -> Iterator[Bands]:
             drawn = family(DRAWN[number % len(DRAWN)], arms=4, memory=MEMORY, **options)
             problem = draw_instance(drawn, seed, number)
             said = _explained(problem, CurveThompson(memory_bound=UNKNOWN_BOUND), horizon, seed, number)["arms"]
-            true = [mean_reward(float(problem.steady(k, arm["share"])), as_shock(problem.shock)) for k, arm in enumerate(said)]
+            true = [
+                mean_reward(float(problem.steady(k, arm["share"])), as_shock(problem.shock))
+                for k, arm in enumerate(said)
+            ]
             return [
                 abs(arm["estimate"] - r) <= BAND * arm["deviation"]
                 for arm, r in zip(said, true, strict=True)
