@@ -21,7 +21,7 @@ TUNED = {
     "risk": 0.4,  # of the caution: deviations that a trial is charged with
     "bold": 0.3,  # deviation, as a share of what home earns, at which a trial's risk counts double
     "reach": 0.1,  # what a trial may show pays for this times the past, at first
-    "late_reach": 64.0,  # and later: thousands of rounds on, what is found pays for long
+    "late_reach": 48.0,  # and later: thousands of rounds on, what is found pays for long
     "doubt": 0.02,  # belief in the exploring field whatever the evidence says, at first
     "late_doubt": 0.03,
     "turn": 0.2,  # share of the decisions with a likely target that search all the same

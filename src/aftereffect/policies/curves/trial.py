@@ -57,7 +57,7 @@ def worth(state: CurvesState, doubt: float, t: float, levels: Ints) -> tuple[flo
     tuning, now, home, target = state.tuning[0], state.now[0], state.home, state.target
     mixed, posterior, column, across, midway = state.mixed, state.posterior, state.column, state.across, state.midway
     steps, memory, patient = mixed.shape[2] - 1, state.tracks[now.track].memory, patience(state, t)
-    reach = (tuning.reach + patient * math.sqrt(patient) * (tuning.late_reach - tuning.reach)) * t * doubt
+    reach = (tuning.reach + patient * patient * (tuning.late_reach - tuning.reach)) * t * doubt
     risk = tuning.risk * tuning.caution * (1.0 - patient)
     density = max(1e-9, now.seen / max(1e-9, now.shares))  # observations that a share of one brings in a round
     far, far_variance, far_single, earned = 0.0, 0.0, 0.0, 1e-9
