@@ -187,7 +187,7 @@ def measure_changes(horizon: int, instances: int, seed: int) -> Iterator[Changes
 
 @dataclass(frozen=True)
 class Bands:
-    """Share of the 95 percent bands, at the allocation deployed last, that hold the response there; of arms that got a share."""
+    """Share of the 95 percent bands at the allocation deployed last that hold the mean reward there; of arms with a share."""
 
     setting: str
     horizon: int

@@ -124,7 +124,7 @@ def seems_fair(state: FairThompsonState) -> bool:
 
 @kernel
 def choose_narrowest(state: FairThompsonState, levels: Ints) -> float:
-    """By the estimates the best levels within the smallest tolerance that some meet, which no levels with the wanted one do."""
+    """Where the estimates see none within the wanted tolerance: the best levels within the smallest that some meet, and that."""
     low, high, measures = state.tolerance[0], 1.0, state.measures
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
