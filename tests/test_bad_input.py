@@ -311,7 +311,7 @@ def test_a_bad_input_is_refused_with_what_was_wrong(call: Callable[[], Any], sho
 
 
 PUBLIC: list[Any] = [getattr(ae, name) for name in ae.__all__]
-KINDS = (ae.Policy, ae.Response, ae.Impact, ae.Problem, ae.Noise, ae.Shock)
+KINDS = (ae.Policy, ae.Response, ae.Impact, ae.Problem, ae.Noise, ae.Shock, ae.Delay)
 DESCRIPTIONS = [
     c for c in PUBLIC if isinstance(c, type) and issubclass(c, KINDS) and hasattr(c, "__dataclass_fields__")
 ]

@@ -12,6 +12,7 @@ from aftereffect.model.catalog import Family as Family
 from aftereffect.model.catalog import family as family
 from aftereffect.model.catalog import problem as problem
 from aftereffect.model.catalog import register_problem as register_problem
+from aftereffect.model.delay import Delay as Delay
 from aftereffect.model.drift import Change as Change
 from aftereffect.model.drift import Drift as Drift
 from aftereffect.model.drift import Season as Season

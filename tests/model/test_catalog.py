@@ -156,6 +156,9 @@ def test_the_notation_of_rehearsals() -> None:
     assert other.noise == ae.Noise("continuous", deviation=0.02)
     assert other.season is not None
     assert other.season.period == 52
+    late = family_from("loan:units=300,delay=geometric(mean=4)")[0]
+    assert late.delay == ae.Delay("geometric", mean=4)
+    assert late.draw(1).delay == ae.Delay("geometric", mean=4).chances
     assert family_from("patrol:memory=0.3,start=even")[0].draw(1).start == (0.5, 0.5)
     with pytest.raises(ae.AftereffectError, match="units takes no parameters in brackets"):
         family_from("loan:units=each(deviation=1)")

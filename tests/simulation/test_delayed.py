@@ -65,6 +65,23 @@ def test_delays_are_drawn_from_their_chances() -> None:
     assert np.allclose(counts, chances, atol=0.04)  # five deviations
 
 
+@pytest.mark.parametrize("kind", ["geometric", "poisson"])
+def test_as_many_rounds_are_open_as_a_delay_lasts_in_the_mean(kind: Any) -> None:
+    """Little's law: one round begins a round, so the mean number still out is the mean delay."""
+    from aftereffect.simulation.delayed import Delayed
+
+    mean, rounds = 4.0, 4_000
+    chances = _problem(delay=ae.Delay(kind, mean)).delay
+    late = Delayed(ae.Fixed(), ae.Setting(2), chances, np.random.default_rng(2))  # type: ignore[arg-type]
+    shares, seen = np.array([0.5, 0.5]), np.ones(2)
+    still_out = []
+    for t in range(1, rounds + 1):
+        late.ask({}, t, shares)
+        still_out.append(len(late.course.open_rounds))
+        late.tell({}, t, shares, seen, seen)
+    assert np.mean(still_out[100:]) == pytest.approx(mean, abs=0.35)
+
+
 def test_delay_costs_something_and_is_survived() -> None:
     ways: list[Any] = [None, 10, [0.2] * 5]
     late = [ae.simulate(_problem(delay=d), ae.UCB1(), horizon=60, runs=2, seed=1, threads=1) for d in ways]
@@ -81,6 +98,7 @@ def test_delay_costs_something_and_is_survived() -> None:
         ([-1, 2], "sum to 1"),
         ("long", "long"),
         ([], "0"),
+        ("geometric", "geometric"),
     ],
 )
 def test_a_wrong_delay_is_refused(delay: Any, shown: str) -> None:

@@ -26,7 +26,7 @@ from aftereffect.errors import (
     require_whole,
     shown,
 )
-from aftereffect.model.delay import Delay
+from aftereffect.model.delay import Delays
 from aftereffect.model.drift import Change, Drift, Season
 from aftereffect.model.fairness import DEFAULT_TOLERANCE, Fairness, Observed
 from aftereffect.model.feedback import Driver, Feedback, Noise, Shock, resolved_feedback
@@ -236,7 +236,7 @@ class Family:
     shock: Shock | float | None = None
     start: Sequence[float] | str | None = None
     step: float | None = None
-    delay: Delay | None = None
+    delay: Delays | None = None
 
     def draw(self, seed: int | np.random.SeedSequence = 0) -> Problem:
         """The problem that belongs to a seed; with drift, change or season the responses move to those of a second draw."""
@@ -305,7 +305,7 @@ def family(
     shock: Shock | float | None = None,
     start: Sequence[float] | str | None = None,
     step: float | None = None,
-    delay: Delay | None = None,
+    delay: Delays | None = None,
     **parameters: Any,
 ) -> Family:
     """A family of problems by name; `memory`, `half_life` or a whole `impact` says how the past weighs (default .4).
@@ -314,7 +314,8 @@ def family(
     whose measure is seen. With `drift` the responses move, over so many rounds, to those of a second draw; `change` puts
     those in place at a round, `season` goes there and back in so many. `units` says how many whole units a round splits,
     `rate` multiplies the responses, `shock` is a deviation a round beside the noise, `start` the split held before the first
-    round, `step` the largest change of a share a round, `delay` the rounds until rewards are seen (or chances of 0, 1, 2, ...).
+    round, `step` the largest change of a share a round, `delay` the rounds until rewards are seen (or chances of 0, 1, 2, ...,
+    or `Delay("geometric", mean=4)`).
 
     >>> family("gaussian", arms=3, memory=0.2).draw(seed=1).arms
     3

@@ -8,13 +8,14 @@ from typing import Any
 
 from aftereffect.errors import AftereffectError, UnknownName, require_whole
 from aftereffect.model.catalog import Family, family
+from aftereffect.model.delay import Delay
 from aftereffect.model.feedback import Noise, Shock
 from aftereffect.model.impacts import Discounted, Instant, Logistic, MonotoneTable, Power, Smoothed, Window
 from aftereffect.notation import Named, parse
 
 _IMPACTS = {"instant": Instant, "discounted": Discounted, "smoothed": Smoothed, "window": Window}
 _MONOTONE = {"power": Power, "logistic": Logistic, "table": MonotoneTable}
-_KINDED = {"noise": Noise, "shock": Shock}  # a name in brackets is their kind
+_KINDED = {"noise": Noise, "shock": Shock, "delay": Delay}  # a name in brackets is their kind
 
 
 def family_from(notation: str) -> tuple[Family, int | None]:
@@ -32,7 +33,7 @@ def family_from(notation: str) -> tuple[Family, int | None]:
 
 
 def _thing(key: str, value: Any) -> Any:
-    """Impacts, g, noise and shocks by name; everything else as it is."""
+    """Impacts, g, noise, shocks and delays by name; everything else as it is."""
     if isinstance(value, list):
         return [_thing(key, v) for v in value]
     if key == "noise" and value is None:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from aftereffect._random import Words, next_word, reseed
 from aftereffect.errors import require, shown
 from aftereffect.model.curves import Curve, Floats, pack
-from aftereffect.model.delay import Delay, check_delay
+from aftereffect.model.delay import Delays, check_delay
 from aftereffect.model.drift import STILL, Change, Drift, Moving, Season, blend
 from aftereffect.model.fairness import UNMEASURED, Fairness
 from aftereffect.model.feedback import (
@@ -46,7 +46,7 @@ class Problem:
     one per arm, and begins at the split `start` where one is given. With `units` a round splits so many whole units over the
     arms. A `shock` moves the means of a round. With `fairness` every round also shows the arms' measures; with `drift`,
     `change` or `season` the responses move. `step` is the largest change of a share from one round to the next,
-    `delay` the number of rounds until rewards are seen, or the chances of 0, 1, 2, ...
+    `delay` the number of rounds until rewards are seen, the chances of 0, 1, 2, ..., or a `Delay` (kept as its chances).
 
     >>> from aftereffect.model.impacts import Discounted
     >>> p = Problem([lambda x: 0.9 - 0.5 * x, lambda x: 0.6], impact=Discounted(0.5))
@@ -72,7 +72,7 @@ class Problem:
     shock: Shock | float | None = None
     start: Sequence[float] | str | None = None
     step: float | None = None
-    delay: Delay | None = None
+    delay: Delays | None = None
 
     def __post_init__(self) -> None:
         require(isinstance(self.responses, Sequence), f"responses must be a list, got {shown(self.responses)}")
