@@ -15,8 +15,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import axe_core_python
 import pytest
 
+AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "chromium-headless-shell")
 OPTIONS = (
     "--headless=new",
@@ -227,6 +229,14 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.settle()
+
+    def serious(self) -> list[str]:
+        """What axe-core finds that keeps people from using the page."""
+        self.evaluate(f"{AXE}; true")
+        found = self.evaluate("axe.run().then(found => JSON.stringify(found.violations))")
+        return [
+            f"{v['id']}: {v['nodes'][0]['html']}" for v in json.loads(found) if v["impact"] in ("serious", "critical")
+        ]
 
     def downloaded(self, name: str) -> Path:
         """A file the page has saved."""

@@ -20,8 +20,9 @@ from aftereffect.experiments.frontier import read_frontier
 from aftereffect.experiments.run import Results, run_spec
 from aftereffect.experiments.spec import parse_spec
 from aftereffect.experiments.store import _sealed
-from aftereffect.report.page import as_toml, write_page
-from aftereffect.report.page_data import contrast, embedded_json, on_dark
+from aftereffect.report.page import as_toml, shared, write_page
+from aftereffect.report.page_data import embedded_json
+from aftereffect.report.style import arm_looks, contrast, on_dark
 from aftereffect.simulation.result import mean_interval
 from tests.report.browser import Browser
 from tests.simulation.cases import OURS
@@ -147,7 +148,14 @@ def test_nothing_is_asked_of_anywhere(page):
     )
     assert "default-src 'none'" in text
     assert "@import" not in text
-    assert re.findall(r"https?://[^\"'\s<]+", text) == ["http://www.w3.org/2000/svg"]
+    names = {"http://www.w3.org/2000/svg", "https://github.com/leeoniya/uPlot"}  # a namespace, and who wrote a script
+    assert set(re.findall(r"https?://[^\"'\s<]+", text)) == names
+
+
+def test_what_others_wrote_is_unchanged_and_under_its_licence(page):
+    text = page.read_text(encoding="utf-8")
+    for name in ("uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE"):
+        assert shared(name) in text
 
 
 def test_special_characters_stay_text(page):
@@ -219,6 +227,13 @@ def test_every_policy_can_be_told_from_a_dark_page():
         assert contrast(rgb, (0x15, 0x18, 0x1C)) >= 4.5
 
 
+def test_two_dozen_arms_can_be_told_apart_on_both_pages():
+    found = arm_looks()
+    assert len({(look["colour"], look["line"]) for look in found}) == len(found) == 24
+    for look in found:
+        assert contrast([int(look["dark"][i : i + 2], 16) for i in (1, 3, 5)], (0x15, 0x18, 0x1C)) >= 4.5
+
+
 class Imagined(Results):
     """A full-size experiment without the simulation."""
 
@@ -277,55 +292,126 @@ def reader(chromium, page):
 HERE = "#experiment-small"
 
 
+def of_charts(browser: Browser, place: str, expression: str, scroll: bool = True) -> list[Any]:
+    """An expression for each chart `c` at a place of the page, after scrolling there: only charts near the window are drawn."""
+    if scroll:
+        browser.centre(f"{place} .chart")
+        browser.settle()
+    charts = f"Chart.all.filter(c => c.figure.closest({json.dumps(place)}))"
+    return list(browser.evaluate(f"{charts}.map(c => ({expression}))"))
+
+
+LINES = "c.plot.series.slice(1).filter(s => !s.edge).map(s => s.label)"
+VALUES = "c.plot.data.slice(1)"
+
+
 def test_every_problem_has_a_chart_with_a_line_for_each_policy(reader, results):
     assert reader.texts(f"{HERE} .regret figcaption") == results.problems
-    assert reader.count(f"{HERE} .regret .series") == 6
+    assert of_charts(reader, f"{HERE} .regret", LINES) == [results.policies] * 2
     assert reader.evaluate("document.title") == "Aftereffect: report on 2 experiments"
+
+
+def test_lines_and_bands_are_those_of_the_results(reader, results):
+    (bands,) = of_charts(reader, f"{HERE} .regret", "c.plot.bands.map(b => b.series)")[:1]
+    (values,) = of_charts(reader, f"{HERE} .regret", VALUES)[:1]
+    for policy, line, (high, low) in zip(results.policies, values[-3:], bands, strict=True):
+        regret = results.curves(results.problems[0], policy)
+        np.testing.assert_allclose(line, regret.mean(axis=0), rtol=1e-5)
+        np.testing.assert_allclose(values[high - 1], regret.mean(axis=0) + 2 * regret.std(axis=0, ddof=1), rtol=1e-4)
+        np.testing.assert_allclose(
+            values[low - 1], regret.mean(axis=0) - 2 * regret.std(axis=0, ddof=1), rtol=1e-4, atol=1e-4
+        )
+
+
+def colours(browser: Browser, place: str) -> set[str]:
+    """The colours of a chart's picture, as they are in its canvas."""
+    counted = (
+        "(() => { const { canvas } = c.plot.ctx, { data } = c.plot.ctx.getImageData(0, 0, canvas.width, canvas.height);"
+        " const found = new Map(); for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) {"
+        " const key = `#${[0, 1, 2].map(k => data[i + k].toString(16).padStart(2, '0')).join('')}`.toUpperCase();"
+        " found.set(key, (found.get(key) ?? 0) + 1); } return [...found].filter(e => e[1] > 20).map(e => e[0]); })()"
+    )
+    return set(of_charts(browser, place, counted)[0])
+
+
+def test_lines_have_their_policies_colours_light_dark_and_on_paper(reader, page):
+    policies = data_of(page)["experiments"][0]["policies"]
+    light, dark = ({policy[key] for policy in policies} for key in ("colour", "dark"))
+    assert light <= colours(reader, f"{HERE} .regret")
+    reader.click("#theme")
+    assert dark <= colours(reader, f"{HERE} .regret")
+    reader.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert light <= colours(reader, f"{HERE} .regret")
+    assert reader.evaluate("Chart.all.every(c => c.plot)") is True  # the whole page goes to paper
+    reader.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert dark <= colours(reader, f"{HERE} .regret")
+    reader.evaluate("delete document.documentElement.dataset.theme")
+    reader.resize(1200, 900, dark=False)
+    reader.resize(1200, 900, dark=True)
+    assert dark <= colours(reader, f"{HERE} .regret")
 
 
 def first_chart(reader: Browser, inside: str) -> list[str]:
     return reader.texts(f"{HERE} .regret figure:first-child {inside}")
 
 
+def ticks(reader: Browser, axis: int) -> list[str]:
+    return list(of_charts(reader, f"{HERE} .regret", f"c.plot.axes[{axis}]._values")[0])
+
+
 def choose(reader, control: str, value: str) -> None:
     reader.click(f'{HERE} [data-control="{control}"] input[value="{value}"]')
 
 
-def test_a_legend_entry_hides_and_shows_its_policy(reader):
-    button = f'{HERE} .legend button[data-policy="ucb1"]'
+def test_a_legend_entry_hides_and_shows_its_policy(reader, results):
+    button = f'{HERE} .legend button[data-name="ucb1"]'
     pressed = f"document.querySelector({json.dumps(button)}).getAttribute('aria-pressed')"
-    drawn = f'{HERE} .regret .series[data-name="ucb1"]'
-    assert reader.count(drawn) == 2
+    others = [p for p in results.policies if p != "ucb1"]
     reader.click(button)
-    assert (reader.count(drawn), reader.evaluate(pressed)) == (0, "false")
+    assert of_charts(reader, f"{HERE} .regret", LINES) == [others] * 2
+    assert reader.evaluate(pressed) == "false"
     reader.evaluate(f"document.querySelector({json.dumps(button)}).focus()")
     reader.press(" ", 32, " ")
-    assert (reader.count(drawn), reader.evaluate(pressed)) == (2, "true")
+    assert of_charts(reader, f"{HERE} .regret", LINES) == [results.policies] * 2
+    assert reader.evaluate(pressed) == "true"
+    for name in results.policies:
+        reader.click(f'{HERE} .legend button[data-name="{name}"]')
+    assert of_charts(reader, f"{HERE} .regret", LINES) == [[], []]
+    assert ticks(reader, 1)  # the axes stay
 
 
-@pytest.mark.parametrize(("control", "ticks"), [("x", ".x-tick"), ("y", ".y-tick")])
-def test_axes_can_be_logarithmic(reader, control, ticks):
-    linear = first_chart(reader, ticks)
+def test_the_pointer_on_a_legend_entry_dims_the_others(reader, results):
+    x, y = reader.centre(f'{HERE} .legend button[data-name="ucb1"]')
+    reader.move(x, y)
+    opacities = "Object.fromEntries(c.plot.series.slice(1).filter(s => !s.edge).map(s => [s.label, s.alpha]))"
+    for chart in of_charts(reader, f"{HERE} .regret", opacities, scroll=False):
+        assert chart.pop("ucb1") == 1
+        assert set(chart.values()) == {0.15}
+
+
+@pytest.mark.parametrize(("control", "axis"), [("x", 0), ("y", 1)])
+def test_axes_can_be_logarithmic(reader, control, axis):
+    linear = ticks(reader, axis)
     choose(reader, control, "log")
-    logarithmic = first_chart(reader, ticks)
+    logarithmic = ticks(reader, axis)
     assert logarithmic != linear
     assert "0" in linear
     assert "0" not in logarithmic
     choose(reader, control, "linear")
-    assert first_chart(reader, ticks) == linear
+    assert ticks(reader, axis) == linear
 
 
-def test_bands_can_be_chosen(reader):
-    path = f"document.querySelector('{HERE} .band').getAttribute('d')"
-    deviations = reader.evaluate(path)
+def test_bands_can_be_chosen(reader, results):
+    edge = "c.plot.bands.length ? c.plot.data[c.plot.bands[0].series[0]] : null"
     choose(reader, "band", "ci")
-    assert reader.evaluate(path) != deviations
+    interval = mean_interval(results.curves(results.problems[0], results.policies[0]), 2)
+    np.testing.assert_allclose(of_charts(reader, f"{HERE} .regret", edge)[0], interval.high, rtol=1e-4)
     choose(reader, "band", "none")
-    assert reader.count(f"{HERE} .regret .band") == 0
+    assert of_charts(reader, f"{HERE} .regret", edge) == [None, None]
 
 
 def shown_values(reader) -> dict[str, str]:
-    x, y = reader.centre(f"{HERE} .regret svg")
+    x, y = reader.centre(f"{HERE} .regret .chart")
     reader.move(x, y)
     cells = first_chart(reader, ".tooltip td:nth-child(3)")
     names = first_chart(reader, ".tooltip td:nth-child(2)")
@@ -355,11 +441,24 @@ def test_hovering_shows_the_round_and_each_policy_scaled_or_not(reader, results)
 
 
 def test_arrow_keys_read_the_values_too(reader):
-    reader.evaluate(f"document.querySelector('{HERE} .regret svg').focus()")
+    reader.evaluate(f"document.querySelector('{HERE} .regret .chart').focus()")
+    reader.settle()
     reader.press("End", 35)
     assert hovered_round(reader) == 300
     reader.press("ArrowLeft", 37)
     assert hovered_round(reader) == 290
+    reader.press("Home", 36)
+    assert hovered_round(reader) == 10
+    reader.press("Escape", 27)
+    assert reader.evaluate(f"document.querySelector('{HERE} .regret .tooltip').hidden") is True
+
+
+def test_a_finger_reads_the_values_too(reader):
+    x, y = reader.centre(f"{HERE} .regret .chart")
+    for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
+        reader.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+    reader.settle()
+    assert 100 < hovered_round(reader) < 200
 
 
 def test_the_table_sorts_by_its_headers(reader):
@@ -377,23 +476,16 @@ def test_the_table_sorts_by_its_headers(reader):
     assert names == sorted(names)
 
 
-def test_allocation_and_impact_follow_the_chosen_policy(reader):
-    path = f"document.querySelector('{HERE} .shares .line').getAttribute('d')"
-    before = reader.evaluate(path)
+def test_allocation_impact_and_gaps_follow_the_chosen_policy(reader, results):
     select = f"document.querySelector('{HERE} select[data-choice=policy]')"
     reader.evaluate(f"{select}.value = '1'; {select}.dispatchEvent(new Event('change'))")
-    reader.settle()
-    assert reader.evaluate(path) != before
-    assert reader.count(f"{HERE} .shares .series") == 4
-
-
-def test_the_gaps_follow_the_chosen_policy(reader):
-    assert reader.count(".parity svg") >= 2
-    before = reader.evaluate("document.querySelector('.parity svg').outerHTML")
-    reader.evaluate(
-        "{const s = document.querySelector('[data-choice=policy]'); s.value = 1; s.dispatchEvent(new Event('change'));}"
-    )
-    assert reader.evaluate("document.querySelector('.parity svg').outerHTML") != before
+    for what, shown in zip(("allocation", "impact"), of_charts(reader, f"{HERE} .shares", VALUES), strict=True):
+        shares = results.averages(results.problems[0], results.policies[1], what)
+        np.testing.assert_allclose(np.transpose(shown), shares, rtol=1e-3)
+    gaps, tolerance = of_charts(reader, f"{HERE} .parity", VALUES)[0]
+    measures = np.array(results.rows(results.problems[0], results.policies[1])["measure"].to_list()).reshape(-1, 30, 2)
+    np.testing.assert_allclose(gaps, np.abs(measures[..., 0] - measures[..., 1]).mean(axis=0), rtol=1e-3, atol=1e-6)
+    assert set(tolerance) == {0.1}
 
 
 def test_light_and_dark(reader):
@@ -433,15 +525,24 @@ def test_it_fits_its_window_and_tick_labels_keep_apart(reader, width, kind):
     choose(reader, "x", kind)
     choose(reader, "y", kind)
     assert reader.evaluate("document.documentElement.scrollWidth") <= width
-    boxes = (
-        "[...document.querySelectorAll('.chart svg')].map(s => [...s.querySelectorAll('{}')]"
-        ".map(n => n.getBoundingClientRect()).map(r => [r.left, r.right, r.top, r.bottom]))"
-    )
-    for chart in reader.evaluate(boxes.format(".x-tick")):
-        assert len(chart) >= 2
-        assert all(a[1] < b[0] for a, b in pairwise(chart))
-    for chart in reader.evaluate(boxes.format(".y-tick")):
-        assert all(b[3] <= a[2] + 1 for a, b in pairwise(chart))
+    for chart in of_charts(reader, f"{HERE} .regret", LABELS):
+        for labels in chart:
+            assert len(labels) >= 2
+            assert all(a[1] < b[0] for a, b in pairwise(sorted(labels)))
+
+
+# Where each axis's labels begin and end along it, in the canvas's pixels.
+LABELS = (
+    "c.plot.axes.map((axis, i) => { c.plot.ctx.font = axis.font[0]; return axis._splits.map((v, k) => {"
+    " const at = c.plot.valToPos(v, i ? 'y' : 'x', true), size = i ? 12 : c.plot.ctx.measureText(axis._values[k]).width;"
+    " return [at - size / 2, at + size / 2]; }); })"
+)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(390, False), (1440, True)])
+def test_people_with_other_needs_can_use_it(reader, width, dark):
+    reader.resize(width, 900, dark)
+    assert reader.serious() == []
 
 
 # Hostile files.
@@ -537,7 +638,7 @@ def test_no_script_runs_but_the_pages_own(page, chromium, tmp_path):
         chromium.open(broken)
         assert chromium.evaluate("window.hacked === undefined") is True
         assert any("Content Security Policy" in complaint for complaint in chromium.complaints)
-        assert chromium.count("#experiment-small .regret .series") == 6  # the page's own did
+        assert [len(lines) for lines in of_charts(chromium, f"{HERE} .regret", LINES)] == [3, 3]  # the page's own did
     chromium.complaints.clear()
 
 
@@ -556,11 +657,10 @@ def test_no_style_counts_but_the_pages_own(page, chromium, tmp_path):
         )
         assert any("Content Security Policy" in complaint for complaint in chromium.complaints)
     chromium.complaints.clear()
-    look = chromium.evaluate("JSON.parse(document.querySelector('#data').textContent).experiments[0].policies[0]")
-    red, green, blue = bytes.fromhex(look["colour"].removeprefix("#"))
-    name = json.dumps(f".series[data-name={json.dumps(look['name'])}] .line")
-    stroke = f"(document.documentElement.style.colorScheme = 'light', getComputedStyle(document.querySelector({name})).stroke)"
-    assert chromium.evaluate(stroke) == f"rgb({red}, {green}, {blue})"
+    chromium.resize(1200, 900)
+    assert {policy["colour"] for policy in data_of(page)["experiments"][0]["policies"]} <= colours(
+        chromium, f"{HERE} .regret"
+    )
 
 
 @pytest.mark.parametrize("key", list(FRONTIER))

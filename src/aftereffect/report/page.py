@@ -23,7 +23,8 @@ from aftereffect import __version__
 from aftereffect._files import write_output
 from aftereffect.experiments.run import Results
 from aftereffect.report.frontier import described_frontier
-from aftereffect.report.page_data import arm_looks, describe, embedded_json
+from aftereffect.report.page_data import describe, embedded_json
+from aftereffect.report.style import arm_looks
 
 Verdict = Mapping[str, Any]
 
@@ -46,7 +47,7 @@ def write_page(
         "experiments": described,
         "verdicts": [dict(v) for v in verdicts],
     }
-    style, script = page_style(), "\n".join(asset(name) for name in ("chart.js", "page.js"))
+    style, script = shared("uPlot.min.css") + page_style(), _script()
     text = template("template.html").render(
         title=_title(described) if described else "Aftereffect: what fairness costs",
         style=Markup(style),
@@ -68,14 +69,26 @@ def content_hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def asset(name: str) -> str:
-    """A file that pages are made of."""
+def shared(name: str) -> str:
+    """A file that the reports and the dashboard have in common."""
+    return (files("aftereffect.report") / "shared" / name).read_text("utf-8")
+
+
+def _own(name: str) -> str:
     return (files("aftereffect.report") / "page" / name).read_text("utf-8")
 
 
 def page_style() -> str:
     """The style of a page: what all pages have in common, and a report's own."""
-    return (files("aftereffect.report") / "shared" / "theme.css").read_text("utf-8") + asset("page.css")
+    return shared("theme.css") + shared("charts.css") + _own("page.css")
+
+
+def _script() -> str:
+    """The page's script: uPlot as it is published, under its licence, the charts it draws, and what is the report's own."""
+    licence = f"/*! uPlot:\n{shared('uPlot.LICENSE')}*/"
+    return "\n".join(
+        ('"use strict";', licence, shared("uPlot.iife.min.js"), shared("charts.js"), _own("page.js")),
+    )
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,19 +12,9 @@ import numpy as np
 from aftereffect.experiments.run import Results
 from aftereffect.model.curves import Floats
 from aftereffect.model.family_notation import family_from
-from aftereffect.report.style import Look, looks
+from aftereffect.report.style import drawn, looks
 from aftereffect.simulation.result import mean_interval
 from aftereffect.theory.fair import pairs_of
-
-_DARK = (0x15, 0x18, 0x1C)  # the dark page's background
-_ARMS = (
-    Look("#332288", "o", "-"),
-    Look("#117733", "s", "--"),
-    Look("#AA4499", "^", ":"),
-    Look("#997700", "D", "-."),
-    Look("#882255", "v", "-"),
-    Look("#44AA99", "P", "--"),
-)
 
 
 def describe(results: Results, anchor: str) -> dict[str, Any]:
@@ -41,20 +31,11 @@ def describe(results: Results, anchor: str) -> dict[str, Any]:
         "runs": spec.runs,
         "complete": results.complete,
         "rounds": [int(r) for r in results.rounds],
-        "policies": [{"name": p} | _look(styles[p]) for p in results.policies],
+        "policies": [{"name": p} | drawn(styles[p]) for p in results.policies],
         "problems": [_problem(results, problem) for problem in results.problems],
         "tuning": results.tuning(),
         "manifest": results.manifest,
     }
-
-
-def arm_looks() -> list[dict[str, str]]:
-    """How the arms of any problem are drawn, in their order."""
-    return [_look(look) for look in _ARMS]
-
-
-def _look(look: Look) -> dict[str, str]:
-    return {"colour": look.colour, "dark": on_dark(look.colour), "marker": look.marker, "line": look.line}
 
 
 def _problem(results: Results, problem: str) -> dict[str, Any]:
@@ -142,30 +123,3 @@ def _finite(data: Any) -> Any:
     if isinstance(data, (list, tuple)):
         return [_finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
-
-
-def on_dark(colour: str) -> str:
-    """A policy's colour for the dark page: as light as 4.5 to 1 against it takes, black turned to white.
-
-    >>> on_dark("#000000"), on_dark("#E69F00")
-    ('#FFFFFF', '#E69F00')
-    """
-    rgb = tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    if max(rgb) < 0x20:
-        return "#FFFFFF"
-    for share in np.linspace(0, 1, 21):
-        mixed = tuple(round(c + (255 - c) * float(share)) for c in rgb)
-        if contrast(mixed, _DARK) >= 4.5:
-            break
-    return "#{:02X}{:02X}{:02X}".format(*mixed)
-
-
-def contrast(first: Sequence[int], second: Sequence[int]) -> float:
-    """Contrast of two colours as WCAG counts it, from 1 to 21."""
-    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(rgb: Sequence[int]) -> float:
-    linear = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

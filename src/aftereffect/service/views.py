@@ -14,6 +14,7 @@ from aftereffect.policies.curves.fit import COUNT, PRECISION, PULLED
 from aftereffect.policies.curves.state import CurvesState
 from aftereffect.programs.fold import whole_units
 from aftereffect.programs.program import Program
+from aftereffect.report.style import arm_looks
 from aftereffect.service.words import alarms, event_in_words, why
 
 EVENTS_SHOWN = 50
@@ -125,7 +126,11 @@ def charts(program: Program) -> dict[str, Any]:
     known = {} if shown["archived"] else program.explain().get("memory", {})
     memory = known.get("given", known.get("estimate"))
     rounds = latest_rounds(program, shown["rounds"])
-    return {"curves": found, "time": _over_time(shown["arms"], rounds, memory, _even_split(found))}
+    return {
+        "looks": arm_looks(),
+        "curves": found,
+        "time": _over_time(shown["arms"], rounds, memory, _even_split(found)),
+    }
 
 
 def _even_split(curves: list[dict[str, Any]]) -> float | None:

@@ -1,5 +1,5 @@
+// The interactive half of the page: switches, charts, sorting, downloads. Everything else is plain HTML.
 "use strict";
-// The interactive half of the page: switches, legends, sorting, downloads. Everything else is plain HTML.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 
@@ -14,7 +14,6 @@ const KINDS = { linear: "linear", log: "log" };
 class ExperimentView {
   constructor(experiment, host) {
     this.experiment = experiment;
-    this.hidden = new Set();
     this.choice = { band: "sd", measure: "regret", x: "linear", y: "linear", policy: 0, problem: 0 };
     const single = experiment.instances * experiment.runs === 1;
     this.curves = experiment.problems.map((p) => new Chart(p.name, () => this.regretChart(p)));
@@ -25,7 +24,9 @@ class ExperimentView {
     const fair = experiment.problems.some((p) => p.fairness);
     this.parity = fair ? [new Chart("Gap between each pair's measures", () => this.gapChart()),
       new Chart("Violation per round so far", () => this.violationChart())] : [];
-    host.append(this.controls(), this.legend(), this.grid("regret", this.curves),
+    this.legend = new Legend(experiment.policies, "policies", () => this.redraw([...this.curves, ...this.parity]),
+      (name) => this.curves.forEach((c) => c.highlight(name)));
+    host.append(this.controls(), this.legend.list, this.grid("regret", this.curves),
       element("h3", {}, "Allocation and impact over time"), this.pickers(), this.armLegend, this.grid("shares", this.shares));
     if (fair) host.append(element("h3", {}, "Fairness over time"), this.pairLegend, this.grid("parity", this.parity));
     this.showArms();
@@ -48,49 +49,28 @@ class ExperimentView {
     return element("fieldset", { "data-control": key }, element("legend", {}, title), ...entries);
   }
 
-  legend() {
-    const list = element("ul", { class: "legend", "aria-label": "policies: press to show or hide" });
-    this.buttons = this.experiment.policies.map((policy) => element("button", {
-      type: "button", "aria-pressed": "true", "data-policy": policy.name, click: () => this.toggle(policy.name),
-      pointerenter: () => this.highlight(policy.name), pointerleave: () => this.highlight(null),
-    }, swatch(policy), policy.name));
-    list.append(...this.buttons.map((b) => element("li", {}, b)));
-    if (this.buttons.length > 2) {
-      const all = (text, hide) => element("li", {}, element("button", { type: "button", class: "quiet",
-        click: () => this.setHidden(hide ? this.experiment.policies.map((p) => p.name) : []) }, text));
-      list.append(all("show all", false), all("hide all", true));
-    }
-    return list;
+  /** What all charts over the rounds have in common. */
+  overRounds(series, yKind, covered = series.flatMap((s) => s.y)) {
+    const x = this.experiment.rounds, xKind = this.choice.x, last = x.at(-1);
+    const xDomain = xKind === "linear" ? [0, last] : [x[0], last > x[0] ? last : 10 * last];
+    const bands = series.flatMap((s) => [...(s.low ?? []), ...(s.high ?? [])]);
+    return { x, xKind, xDomain, xTitle: "round t", series, yKind, yDomain: extent(yKind, covered, bands) };
   }
-
-  toggle(name) {
-    const hidden = new Set(this.hidden);
-    if (!hidden.delete(name)) hidden.add(name);
-    this.setHidden(hidden);
-  }
-
-  setHidden(names) {
-    this.hidden = new Set(names);
-    for (const b of this.buttons) b.setAttribute("aria-pressed", String(!this.hidden.has(b.dataset.policy)));
-    this.redraw([...this.curves, ...this.parity]);
-  }
-
-  highlight(name) { this.curves.forEach((c) => c.highlight(this.hidden.has(name) ? null : name)); }
 
   regretChart(problem) {
-    const { band, measure, x, y } = this.choice;
+    const { band, measure, y } = this.choice;
     const { rounds } = this.experiment;
     const scale = rounds.map((t) => (measure === "scaled" ? t ** (-2 / 3) : 1));
     const series = this.experiment.policies.flatMap((look, q) => {
       const curve = problem.curves[q];
-      if (!curve || this.hidden.has(look.name)) return [];
+      if (!curve || this.legend.hidden.has(look.name)) return [];
       const half = band === "sd" ? curve.sd?.map((v) => 2 * v) : band === "ci" ? curve.half : null;
       const times = (values) => values.map((v, i) => v * scale[i]);
       return [{ name: look.name, look, y: times(curve.mean),
         low: half && times(curve.mean.map((m, i) => m - half[i])), high: half && times(curve.mean.map((m, i) => m + half[i])) }];
     });
     const ends = series.map((s) => `${s.name} ${inWords(s.y.at(-1))}`).join(", ");
-    return { rounds, series, xKind: x, yKind: y, yTitle: TITLES[measure],
+    return { ...this.overRounds(series, y), yTitle: TITLES[measure],
       label: `Line chart of ${MEASURES[measure]} by round on ${problem.name}; at the end: ${ends || "nothing shown"}.` };
   }
 
@@ -107,10 +87,10 @@ class ExperimentView {
   get shown() { return this.experiment.problems[this.choice.problem]; }
 
   showArms() {
-    this.armLegend.replaceChildren(...this.shown.arms.map((name, k) =>
-      element("li", { class: "entry" }, swatch(DATA.arms[k % DATA.arms.length]), name)));
-    this.pairLegend.replaceChildren(...this.pairs.map((name, i) =>
-      element("li", { class: "entry" }, swatch(DATA.arms[i % DATA.arms.length]), name)));
+    const entries = (names) => names.map((name, k) =>
+      element("li", { class: "entry" }, swatch(DATA.arms[k % DATA.arms.length]), name));
+    this.armLegend.replaceChildren(...entries(this.shown.arms));
+    this.pairLegend.replaceChildren(...entries(this.pairs));
   }
 
   get pairs() {
@@ -125,28 +105,27 @@ class ExperimentView {
     const tolerance = this.shown.fairness?.tolerance;
     if (series.length) series.push({ name: "tolerance", look: { colour: "#666666", dark: "#BBBBBB", marker: "_", line: "--" },
       y: rounds.map(() => tolerance) });
-    return { rounds, series, xKind: this.choice.x, yKind: "linear", yTitle: "gap between measures",
+    return { ...this.overRounds(series, "linear"), yTitle: "gap between measures",
       label: `Line chart of the gap between each pair's measures by round under ${policies[this.choice.policy].name} on ${this.shown.name}.` };
   }
 
   violationChart() {
-    const { rounds } = this.experiment;
     const series = this.experiment.policies.flatMap((look, q) => {
       const fair = this.shown.curves[q]?.fair;
-      return fair && !this.hidden.has(look.name) ? [{ name: look.name, look, y: fair.violation }] : [];
+      return fair && !this.legend.hidden.has(look.name) ? [{ name: look.name, look, y: fair.violation }] : [];
     });
-    return { rounds, series, xKind: this.choice.x, yKind: this.choice.y, yTitle: "violation per round so far",
+    return { ...this.overRounds(series, this.choice.y), yTitle: "violation per round so far",
       label: `Line chart of the mean violation of the tolerance by round on ${this.shown.name}, one line a policy.` };
   }
 
   shareChart(what) {
-    const { rounds, policies } = this.experiment;
+    const { policies } = this.experiment;
     const curve = this.shown.curves[this.choice.policy];
     const series = (curve ? curve[what] : []).map((y, k) =>
       ({ name: this.shown.arms[k], look: DATA.arms[k % DATA.arms.length], y }));
     const both = curve ? [...curve.allocation, ...curve.impact].flat() : [];
     const policy = policies[this.choice.policy].name;
-    return { rounds, series, xKind: this.choice.x, yKind: "linear", domain: extent("linear", both, []),
+    return { ...this.overRounds(series, "linear", both),
       yTitle: what === "allocation" ? "share of the allocation" : "impact (in shares)",
       label: `Line chart of each arm's ${what} by round under ${policy} on ${this.shown.name}.` };
   }
@@ -210,7 +189,7 @@ function setUpTheme() {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
   const label = () => { button.textContent = dark() ? "Light page" : "Dark page"; };
-  button.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; label(); });
+  button.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; label(); redraw(); });
   system.addEventListener("change", label);
   label();
 }
