@@ -19,13 +19,14 @@ from aftereffect.model.feedback import ONE, Feedback
 from aftereffect.model.limits import Limits, as_split
 from aftereffect.model.problem import check_names, named_arms
 from aftereffect.policies import arms
-from aftereffect.policies.course import KEEP, Course, Round
+from aftereffect.policies.course import KEEP, Course
 from aftereffect.policies.explanation import Explanation, in_words, name_arms
 from aftereffect.policies.late import Late, tell_late
 from aftereffect.policies.log_frame import log_frame
 from aftereffect.policies.pace import before_the_first, keep_pace
 from aftereffect.policies.reading import by_arm, by_label
 from aftereffect.policies.round_check import NO_SHARE, OUTSIDE, TRIALS, check_round
+from aftereffect.policies.round_log import Round
 from aftereffect.policies.saving import save_agent
 from aftereffect.policies.setting import Setting
 
@@ -64,6 +65,7 @@ class Agent:
         self._drawn: Any = None
         self._draws = policy.recalls
         self._asked_at = math.nan
+        self._stage = ""
         self._no_trials = np.zeros(0)
         self._arms = setting.arms
         self._one = setting.feedback_code == ONE
@@ -151,13 +153,13 @@ class Agent:
         With `round=n` (as `deploy()` gave it) names speak of their arms alone: the others may follow later, and None says that
         nothing more will come. `replace=True` corrects what was told before.
         """
-        if self._plain and round is None and rewards is not None and measures is None and not replace and not reason:
+        as_advised = self._plain and round is None and allocation is None and measures is None
+        if as_advised and rewards is not None and not replace and not reason:
             course = self._course
             if self._pending is not None and course.settled.asked and course.settled.round == course.rounds:
-                deployed = self._pending if allocation is None else self._deployed(allocation)
                 values = by_arm("rewards", rewards, self._arms, self.names)
                 counts = self._no_trials if trials is None else by_arm("trials", trials, self._arms, self.names)
-                code = course.take(deployed, values, counts, trials is not None, (self._pending, self._asked_at))
+                code = course.take(self._pending, values, counts, trials is not None, self._asked_at, self._stage)
                 if code:
                     self._refuse(code, values, counts)
                 self._pending = None

@@ -6,7 +6,6 @@ order, and be corrected, and the state is the one that an agent has that was tol
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from time import time
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import numpy as np
 from aftereffect.errors import WrongTell
 from aftereffect.model.curves import Floats
 from aftereffect.model.feedback import ONE
+from aftereffect.policies.round_log import Round, RoundLog
 from aftereffect.policies.rules import Rule, bind
 from aftereffect.policies.setting import Setting
 from aftereffect.policies.state_files import copy_state
@@ -26,39 +26,6 @@ if TYPE_CHECKING:
 
 KEEP = 1_000  # rounds that can be corrected
 STANDS = 16  # states kept beyond the first open round; with more open rounds every second one is dropped
-
-
-class Round:
-    """One round as it happened: what was advised, deployed and told, and when (seconds since 1970)."""
-
-    advised: Floats | None = None  # None: nobody asked
-    deployed: Floats
-    seen: Floats  # observations of each arm; 0: not seen, NaN: not told yet
-    reward: Floats
-    measure: Floats | None = None  # NaN: not seen or not told yet
-    asked = True  # does the policy's rule ask before it is told? Not in records of the past
-    known = False  # is anything told of the rewards?
-    closed = False  # is nothing more to come?
-    drawn: Any = None  # what the policy drew the advice with, where its rule needs that again
-    asked_at = math.nan
-    deployed_at = math.nan
-    told_at = math.nan
-    reason = ""
-
-
-Plain = tuple[Floats, Floats, Floats, float, float]
-"""A round told at once as advised or overridden, as most are: advised, deployed, (seen, reward), asked and told at."""
-
-
-def as_round(kept: Round | Plain) -> Round:
-    """A round of the log in full."""
-    if isinstance(kept, Round):
-        return kept
-    happened = Round()
-    happened.advised, happened.deployed, (happened.seen, happened.reward), happened.asked_at, at = kept
-    happened.deployed_at = happened.told_at = at
-    happened.known = happened.closed = True
-    return happened
 
 
 @dataclass
@@ -91,11 +58,12 @@ class Course:
         self.keep = keep
         self.rounds = 0  # that have happened
         self.first = 0  # of those, no longer in the log
-        self.kept: list[Round | Plain] = []
+        self.kept = RoundLog(setting.arms)
         self.changes: list[Change] = []
         self.base = Stand(None, setting)
         self.settled = Stand(policy.state(setting), setting)
         self.rule: Rule = bind(self.settled.state)
+        self._ask = self.rule.ask
         self.taking = bind_take(self.settled.state)
         self._one = setting.feedback_code == ONE
         self._in_parts = setting.feedback == "split" and policy.learns_in_parts()
@@ -117,12 +85,14 @@ class Course:
     @property
     def log(self) -> list[Round]:
         """The rounds that are kept, in full."""
-        return [as_round(kept) for kept in self.kept]
+        return list(self.kept)
 
     def ask(self, allocation: Floats) -> Any:
         """Fill the next round's allocation; gives the state that it came from."""
-        stand = self.settled if self.settled.round == self.rounds else self._look_ahead()
-        self.rule.ask(stand.state, self.rounds + 1, allocation)
+        stand, rounds = self.settled, self.rounds
+        if stand.round != rounds:
+            stand = self._look_ahead()
+        self._ask(stand.state, rounds + 1, allocation)
         stand.asked = True
         return stand.state
 
@@ -144,17 +114,20 @@ class Course:
         if stand.round >= self.stop:
             self.remember()
 
-    def take(
-        self, deployed: Floats, rewards: Floats, trials: Floats, counted: bool, advice: tuple[Floats, float]
-    ) -> int:
-        """The next round has happened and is told at once, where none is open and it has been asked for: the short way.
+    def take(self, advised: Floats, rewards: Floats, trials: Floats, counted: bool, asked_at: float, stage: str) -> int:
+        """The next round has happened as advised and is told at once, where none is open: the short way.
 
         Gives what is wrong with the rewards, if anything is, and then nothing has happened.
         """
-        stand, t, told = self.settled, self.rounds + 1, np.empty((2, len(deployed)))
-        code = self.taking(stand.state, t, deployed, rewards, trials, counted, self._one, told)
+        log, stand, t = self.kept, self.settled, self.rounds + 1
+        row = len(log.entries)
+        if row >= len(log.table):
+            log.make_room()
+        code = self.taking(
+            stand.state, t, advised, rewards, trials, counted, self._one, log.table, row, asked_at, time()
+        )
         if code == 0:
-            self.kept.append((advice[0], deployed, told, advice[1], time()))
+            log.entries.append(stage)
             stand.asked = False
             stand.round = self.rounds = t
             if t >= self.stop:
@@ -168,7 +141,7 @@ class Course:
                 f"round {number} is no longer kept (the latest {self.keep:,} are); to correct it, start again from your records: "
                 "policy.start(..., history=)"
             )
-        return as_round(self.kept[number - self.first - 1])
+        return self.kept[number - self.first - 1]
 
     def put(self, number: int, happened: Round) -> None:
         """What is known of a round has changed: fold anew what it bears on."""
@@ -181,15 +154,13 @@ class Course:
     @property
     def open_rounds(self) -> list[int]:
         """Rounds of which something is still to be told."""
-        first = self.settled.round
-        beyond = self.kept[first - self.first :]
-        return [first + 1 + i for i, r in enumerate(beyond) if isinstance(r, Round) and not r.closed]
+        return [self.first + 1 + place for place in self.kept.open_from(self.settled.round - self.first)]
 
     def settle(self) -> None:
         """Take in all rounds up to the first that is open."""
         stand = self.settled
         while stand.round < self.rounds:
-            happened = as_round(self.kept[stand.round - self.first])
+            happened = self.kept[stand.round - self.first]
             if not happened.closed:
                 break
             self._fold(stand, happened)
@@ -204,6 +175,7 @@ class Course:
         before = self.setting
         self.policy.resized(copy_state(now), before, setting, shares)  # refused before anything is changed
         self.changes.append(Change(self.rounds, asked, setting, shares))
+        self.kept.take_arms(setting.arms)
         self._ahead = []
         self.settle()
 
@@ -216,7 +188,7 @@ class Course:
             self._ahead = [_copied(self.settled)]
         stand = self._ahead[-1]
         while stand.round < self.rounds:
-            happened = as_round(self.kept[stand.round - self.first])
+            happened = self.kept[stand.round - self.first]
             if not happened.closed and stand.round > self.settled.round:
                 self._ahead.insert(-1, _copied(stand))
                 if len(self._ahead) > STANDS:
@@ -263,7 +235,7 @@ class Course:
         now = self.settled
         if self._middle is not None:
             self.base = self._middle
-            del self.kept[: self.base.round - self.first]
+            self.kept.forget(self.base.round - self.first)
             self.first = self.base.round
         self._middle = Stand(copy_state(now.state), now.setting, now.round, now.changes)
         self.stop = now.round + self.keep

@@ -10,7 +10,8 @@ import numpy as np
 from aftereffect.errors import CorruptFile, require_whole, shown
 from aftereffect.model.limits import Limits
 from aftereffect.policies.arms import changed_setting
-from aftereffect.policies.course import KEEP, Change, Course, Round, Stand
+from aftereffect.policies.course import KEEP, Change, Course, Stand
+from aftereffect.policies.round_log import Round
 from aftereffect.policies.rules import is_foreign, is_plain
 from aftereffect.policies.sense import check_arrays, check_shares, require_sense
 from aftereffect.policies.setting import MOST_ROUNDS, Setting
@@ -101,10 +102,9 @@ def read_course(content: dict[str, Any], policy: Policy, setting: Setting) -> Co
     first = require_whole("base", base["round"], 0, settled)
     course.base = _read_stand(base, policy, settings, first, base["changes"])
     course.first = course.base.round
-    course.kept = [
-        _read_round(entry, settings[_changes_before(course, course.first + 1 + i)].arms)
-        for i, entry in enumerate(content["log"])
-    ]
+    course.kept.take_arms(settings[-1].arms)
+    for i, entry in enumerate(content["log"]):
+        course.kept.append(_read_round(entry, settings[_changes_before(course, course.first + 1 + i)].arms))
     require_sense("log", len(course.kept) == rounds - course.first, np.array([len(course.kept)]))
     return course
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from aftereffect.errors import WrongTell
 from aftereffect.model.curves import Floats
-from aftereffect.policies.course import Round
 from aftereffect.policies.reading import arms_named
 from aftereffect.policies.round_check import check_round
+from aftereffect.policies.round_log import Round
 
 if TYPE_CHECKING:
     from aftereffect.policies.agent import Agent

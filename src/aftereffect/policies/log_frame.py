@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from aftereffect.policies.course import Course, Round
+from aftereffect.policies.course import Course
+from aftereffect.policies.round_log import Round
 
 if TYPE_CHECKING:
     import polars as pl

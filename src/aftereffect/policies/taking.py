@@ -10,16 +10,31 @@ from aftereffect.model.curves import Floats
 from aftereffect.policies.round_check import check_round
 from aftereffect.policies.rules import PlainState, is_foreign, is_plain, tell
 
-Take = Callable[[Any, int, Floats, Floats, Floats, bool, bool, Floats], int]
+Take = Callable[[Any, int, Floats, Floats, Floats, bool, bool, Floats, int, float, float], int]
 
 
 def _take(
-    state: Any, t: int, allocation: Floats, rewards: Floats, trials: Floats, counted: bool, one: bool, told: Floats
+    state: Any,
+    t: int,
+    allocation: Floats,
+    rewards: Floats,
+    trials: Floats,
+    counted: bool,
+    one: bool,
+    table: Floats,
+    row: int,
+    asked_at: float,
+    told_at: float,
 ) -> int:
-    """Check a round's rewards, write them to `told` (seen, reward) and tell the policy; `check_round`'s code, if one is wrong."""
-    seen, reward = told[0], told[1]
+    """Check a round's rewards, write it to a row of the log and tell the policy; `check_round`'s code, if one is wrong."""
+    arms, kept = allocation.shape[0], table[row]
+    seen, reward = kept[arms : 2 * arms], kept[2 * arms : 3 * arms]
     code = check_round(allocation, rewards, trials, counted, one, seen, reward)
     if code == 0:
+        for k in range(arms):
+            kept[k] = allocation[k]
+        kept[3 * arms] = asked_at
+        kept[3 * arms + 1] = told_at
         tell(state, t, allocation, seen, reward)
     return code
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from aftereffect.model.curves import Floats
 from aftereffect.policies.base import Policy
-from aftereffect.policies.course import Course, Round
+from aftereffect.policies.course import Course
+from aftereffect.policies.round_log import Round
 from aftereffect.policies.rules import PlainState
 from aftereffect.policies.setting import Setting
 
