@@ -32,7 +32,7 @@ def test_rounds_are_kept_as_they_were_however_many_have_been_forgotten() -> None
     by_hand = [i for i, r in enumerate(log, first) if r.reason]
     assert by_hand == [t for t in range(first, 75) if t % 7 == 3]
     assert all(r.asked_at <= r.deployed_at == r.told_at for r in log)
-    assert all(np.array_equal(r.advised, r.deployed) != bool(r.reason) for r in log)
+    assert all(r.advised is not None and np.array_equal(r.advised, r.deployed) != bool(r.reason) for r in log)
 
 
 def test_a_round_that_was_read_stays_as_it_was_when_others_are_forgotten() -> None:
