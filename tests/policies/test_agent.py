@@ -183,7 +183,7 @@ def test_names_and_mappings_say_the_same_as_lists(tmp_path: Path) -> None:
             agent.ask()
             shares: Any = [0.4, 0.0, 0.6] if agent is listed else {"a": 0.4, "c": 0.6}
             agent.tell(first, trials=second, allocation=shares)
-        tallies.append((listed.state.tally, named.state.tally))
+        tallies.append((listed.state.arms, named.state.arms))
     for one, other in tallies:
         assert np.array_equal(one, other)
     assert list(named.explain()["allocation"]) == ["a", "b", "c"]
@@ -199,8 +199,8 @@ def test_trials_weigh_where_observations_are_counted() -> None:
     trials[arm] = 8
     many.tell(rewards, trials=trials)
     single.tell(rewards)
-    assert many.state.tally[:2, arm].tolist() == [8.0, 2.0]
-    assert single.state.tally[:2, arm].tolist() == [1.0, 0.25]
+    assert many.state.arms[["count", "reward"]][arm].tolist() == (8.0, 2.0)
+    assert single.state.arms[["count", "reward"]][arm].tolist() == (1.0, 0.25)
 
 
 def test_rounds_count_rounds_for_algorithm_1() -> None:
@@ -225,11 +225,11 @@ def test_an_override_is_what_counts() -> None:
 
 def test_a_round_nothing_is_known_about_teaches_nothing() -> None:
     agent = ae.UCB1().start(3, seed=1)
-    before = agent.state.tally[:2].copy()
+    before = agent.state.arms[["count", "reward"]].copy()
     for _ in range(5):
         agent.ask()
         agent.tell(None)
-    assert np.array_equal(agent.state.tally[:2], before)
+    assert np.array_equal(agent.state.arms[["count", "reward"]], before)
     assert agent.rounds == 5
 
 
@@ -244,10 +244,10 @@ def test_past_records_come_in_before_the_first_round() -> None:
     agent = ae.UCB1().start(2, horizon=100, seed=1, history=records)
     assert agent.rounds == 5
     assert agent.setting.horizon == 105  # the horizon counts from today
-    assert agent.state.tally[0].tolist() == [5.0, 1.0]
-    assert agent.state.tally[1].tolist() == [3.0, 0.25]
+    assert agent.state.arms["count"].tolist() == [5.0, 1.0]
+    assert agent.state.arms["reward"].tolist() == [3.0, 0.25]
     named = ae.UCB1().start(2, names=["a", "b"], history=[{"allocation": {"a": 1.0}, "rewards": {"a": 0.5}}])
-    assert named.state.tally[0].tolist() == [1.0, 0.0]
+    assert named.state.arms["count"].tolist() == [1.0, 0.0]
 
 
 def test_past_records_are_the_same_as_overrides() -> None:

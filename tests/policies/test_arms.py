@@ -124,9 +124,9 @@ def test_changes_survive_the_disk(tmp_path: Path) -> None:
 def test_policies_over_arms_take_one_more(policy: ae.Policy) -> None:
     agent = _agent(policy)
     _go_on(agent, 12)
-    tally = agent.state.tally.copy()
+    before = agent.state.arms.copy()
     agent.open_arm("west")
-    assert np.array_equal(agent.state.tally[:, :3], tally)
+    assert np.array_equal(agent.state.arms[:3], before)
     assert any(s[3] == 1.0 for s in _go_on(agent, 20))
     with pytest.raises(ae.AftereffectError, match=f"{policy.name}.*caps"):
         agent.close_arm("west")

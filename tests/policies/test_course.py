@@ -205,10 +205,9 @@ def test_a_part_teaches_what_it_says_and_no_more() -> None:
         agent.deploy({"a": 0.5, "b": 0.5})
         agent.tell({"a": 1.0}, round=1)
         agent.ask()
-        tally = agent._answered.tally
-        assert tally[0].tolist() == [learned, 0.0]
+        assert agent._answered.arms["count"].tolist() == [learned, 0.0]
         agent.tell({"b": NAN}, round=1)
-        assert agent.state.tally[0].tolist() == [1.0, 0.0]
+        assert agent.state.arms["count"].tolist() == [1.0, 0.0]
 
 
 def test_what_is_open_is_followed_though_nothing_is_learned() -> None:

@@ -177,9 +177,15 @@ def test_policies_that_count_observations_take_four_at_once_as_four_rounds(polic
     for reward in (1.0, 0.0, 1.0, 1.0):
         one_by_one.ask()
         one_by_one.tell([reward, NAN], allocation=[0.75, 0.25])
-    tallies = [a.state.cells if isinstance(policy, ae.CUCB) else a.state.tally for a in (at_once, one_by_one)]
-    assert np.array_equal(tallies[0][:2], tallies[1][:2])
-    assert tallies[0][:2].sum() in (4.0, 7.0)  # 4 observations and 3 successes, or 3 successes and 1 failure
+    names = ("successes", "failures") if isinstance(policy, ae.Thompson) else ("count", "reward")
+    found = [
+        [
+            a.state.cells[i].sum() if isinstance(policy, ae.CUCB) else a.state.arms[name].sum()
+            for i, name in enumerate(names)
+        ]
+        for a in (at_once, one_by_one)
+    ]
+    assert found == [[3.0, 1.0] if isinstance(policy, ae.Thompson) else [4.0, 3.0]] * 2
 
 
 @pytest.mark.parametrize("policy", [ae.DUCB(discount=0.5), ae.SWUCB(window=1)], ids=key)
@@ -187,10 +193,11 @@ def test_observations_of_one_round_age_together(policy: ae.Policy) -> None:
     agent = policy.start(2)
     agent.ask()
     agent.tell([0.75, NAN], trials=[4, 0], allocation=[1, 0])
-    assert agent.state.tally[:2, 0].tolist() == [4.0, 3.0]
+    names = ["count" if isinstance(policy, ae.DUCB) else "observed", "reward"]
+    assert agent.state.arms[names][0].tolist() == (4.0, 3.0)
     agent.ask()
     agent.tell([NAN, 1.0], allocation=[0, 1])
-    assert agent.state.tally[:2, 0].tolist() == ([2.0, 1.5] if isinstance(policy, ae.DUCB) else [0.0, 0.0])
+    assert agent.state.arms[names][0].tolist() == ((2.0, 1.5) if isinstance(policy, ae.DUCB) else (0.0, 0.0))
 
 
 # Overrides.

@@ -283,13 +283,15 @@ def test_a_file_made_up_with_a_fitting_checksum_is_refused(saved: Path, change) 
         ae.load_agent(saved)
 
 
-def test_thompsons_tally_of_nans_is_refused_and_not_asked_for_ever(tmp_path: Path) -> None:
+def test_thompsons_successes_of_nans_are_refused_and_not_asked_for_ever(tmp_path: Path) -> None:
     path = tmp_path / "agent.json"
     agent = ae.Thompson().start(2, seed=1)
     agent.save(path)
     for value in ("nan", "inf", -3.0):
-        _rewritten(path, lambda a, value=value: a["state"].update(tally=[value, 0, 0, 0, 0, 0]))
-        with pytest.raises(ae.CorruptFile, match=r"agent.json' does not hold an agent's state: tally cannot be"):
+        _rewritten(path, lambda a, value=value: a["state"]["arms"].update(successes=[value, 0]))
+        with pytest.raises(
+            ae.CorruptFile, match=r"agent.json' does not hold an agent's state: arms.successes cannot be"
+        ):
             ae.load_agent(path)
 
 

@@ -16,6 +16,7 @@ from aftereffect._compile import helper
 from aftereffect.errors import AftereffectError, shown
 
 Floats = npt.NDArray[np.float64]
+Records = npt.NDArray[np.void]  # numbers by name, in kernels too
 
 TOLERANCE = 1e-7  # far below what a bandit can notice in 1e9 rounds
 GUIDE = 512  # equal slices of [0, 1]; each knows its first knot, so that finding a segment takes a step or two

@@ -9,45 +9,58 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aftereffect._random import Words
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.policies.base import Policy, check_between, check_positive, refuse_limits, register
 from aftereffect.policies.base_arms import deploy_best, explain_arms
+from aftereffect.policies.by_name import named, record
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.setting import Setting
 
 FORGOTTEN = 1e-280  # a discounted count below this is as good as none, and dividing by it would overflow
 
 
+SETTINGS = np.dtype([("discount", "f8"), ("xi", "f8")])
+ARM = np.dtype([("count", "f8"), ("reward", "f8"), ("index", "f8")])  # observations and rewards are discounted
+
+
 class DUCBState(NamedTuple):
     rng: Words
-    constants: Floats  # discount, xi
-    tally: Floats  # (3, arms): discounted counts, discounted reward sums, indices
+    settings: Records  # one record
+    arms: Records
 
 
 def ask(state: DUCBState, t: int, allocation: Floats) -> None:
-    tally = state.tally
-    counts, sums, index = tally[0], tally[1], tally[2]
-    arms = allocation.shape[0]
+    arms = state.arms
     total = 0.0
-    for k in range(arms):
-        total += counts[k]
-    spread = 2.0 * math.sqrt(state.constants[1] * math.log(total)) if total > 1.0 else 0.0
-    for k in range(arms):
-        if counts[k] > FORGOTTEN:
-            index[k] = sums[k] / counts[k] + spread / math.sqrt(counts[k])
+    for k in range(arms.shape[0]):
+        total += arms[k].count
+    spread = 2.0 * math.sqrt(state.settings[0].xi * math.log(total)) if total > 1.0 else 0.0
+    for k in range(arms.shape[0]):
+        arm = arms[k]
+        if arm.count > FORGOTTEN:
+            arm.index = arm.reward / arm.count + spread / math.sqrt(arm.count)
         else:
-            index[k] = math.inf
-    deploy_best(index, allocation, state.rng)
+            arm.index = math.inf
+    deploy_best(arms["index"], allocation, state.rng)
 
 
 def tell(state: DUCBState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    tally, discount = state.tally, state.constants[0]
+    discount = state.settings[0].discount
     for k in range(allocation.shape[0]):
-        tally[0, k] = discount * tally[0, k] + seen[k]
-        tally[1, k] = discount * tally[1, k] + seen[k] * reward[k]
+        arm = state.arms[k]
+        arm.count = discount * arm.count + seen[k]
+        arm.reward = discount * arm.reward + seen[k] * reward[k]
 
 
-register_rule(DUCBState, ask, tell)
+register_rule(
+    DUCBState,
+    ask,
+    tell,
+    version=2,
+    migrations={
+        1: named(constants=("settings.discount", "settings.xi"), tally=("arms.count", "arms.reward", "arms.index"))
+    },
+)
 
 
 @register
@@ -77,9 +90,11 @@ class DUCB(Policy):
 
     def state(self, setting: Setting) -> DUCBState:
         refuse_limits(self, setting)
-        constants = np.array([self.discount, self.xi])
-        return DUCBState(setting.rng.copy(), constants, np.zeros((3, setting.arms)))
+        settings = record(SETTINGS, discount=self.discount, xi=self.xi)
+        return DUCBState(setting.rng.copy(), settings, np.zeros(setting.arms, dtype=ARM))
 
     def explain(self, state: DUCBState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
-        counts, sums, index = state.tally
-        return explain_arms(index, sums / np.maximum(counts, FORGOTTEN), counts, allocation)
+        counts = state.arms["count"]
+        return explain_arms(
+            state.arms["index"], state.arms["reward"] / np.maximum(counts, FORGOTTEN), counts, allocation
+        )

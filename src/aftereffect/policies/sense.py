@@ -11,20 +11,14 @@ from aftereffect.errors import CorruptFile, shown
 
 Array = np.ndarray[Any, Any]
 
-DECIDED = (
-    "bounds",
-    "options",
-    "multipliers",
-    "xi",
-    "scale",
-    "limits",
-    "draws",
-    "weeks",
-)  # settled at the start, by policy and setting
+# settled at the start, by policy and setting
+DECIDED = ("settings", "bounds", "options", "multipliers", "limits", "floors", "caps", "weeks")
 CONSTANTS = "constants"  # too, but for the last of EXP3's: the chance of its last draw
 CELLS = "cells"  # statistics of each cell: the first says how often it was deployed
 PLACES = ("levels", "trial")  # levels of the grid
 ENDLESS, INDICES = ("tally",), 2  # counts and sums, and in this row indices: that of an arm never tried is endless
+INDEX = "index"  # too
+COUNT = "count"  # how often something was seen or deployed
 
 
 def require_sense(what: str, sensible: bool, found: Array) -> None:
@@ -38,6 +32,8 @@ def check_arrays(arrays: Mapping[str, Array], fresh: Mapping[str, Array]) -> Non
     for name, array in arrays.items():
         prefix, dot, leaf = name.rpartition(".")
         start = fresh[name]
+        for part in array.dtype.names or ():
+            _check_part(f"{name}.{part}", part, array[part], start[part], leaf in DECIDED)
         if array.dtype.kind == "f":
             require_sense(name, not np.isnan(array).any(), array)
             if not np.isinf(start).any():
@@ -47,7 +43,7 @@ def check_arrays(arrays: Mapping[str, Array], fresh: Mapping[str, Array]) -> Non
             require_sense(name, bool(array.any()), array)  # a generator of zeros gives zeros for ever
         if leaf == CELLS:
             require_sense(name, bool((array[0] >= 0).all()), array[0])
-        if leaf in DECIDED:
+        if leaf in DECIDED and array.dtype.names is None:
             require_sense(name, _same(array, start), array)
         if leaf == CONSTANTS:
             settled = len(array) - (f"{prefix}{dot}tree" in arrays)
@@ -55,6 +51,17 @@ def check_arrays(arrays: Mapping[str, Array], fresh: Mapping[str, Array]) -> Non
         bounds = fresh.get(f"{prefix}{dot}bounds")
         if leaf in PLACES and bounds is not None:
             require_sense(name, bool(np.all((array >= 0) & (array <= bounds[1].max()))), array)
+
+
+def _check_part(name: str, part: str, numbers: Array, start: Array, decided: bool) -> None:
+    """What holds for one of the names of records."""
+    if numbers.dtype.kind == "f":
+        require_sense(name, not np.isnan(numbers).any(), numbers)
+        require_sense(name, bool(part == INDEX or np.isinf(start).any() or np.isfinite(numbers).all()), numbers)
+    if part == COUNT:
+        require_sense(name, bool((numbers >= 0).all()), numbers)
+    if decided:
+        require_sense(name, _same(numbers, start), numbers)
 
 
 def _same(array: Array, start: Array) -> bool:

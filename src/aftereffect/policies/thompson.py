@@ -8,34 +8,43 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aftereffect._random import Words, beta
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.policies.base import Policy, refuse_limits, register
 from aftereffect.policies.base_arms import deploy_best
+from aftereffect.policies.by_name import named
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.sense import require_sense
 from aftereffect.policies.setting import Setting
 
+ARM = np.dtype([("successes", "f8"), ("failures", "f8"), ("sample", "f8")])
+
 
 class ThompsonState(NamedTuple):
     rng: Words
-    tally: Floats  # (3, arms): successes, failures, samples
+    arms: Records
 
 
 def ask(state: ThompsonState, t: int, allocation: Floats) -> None:
-    tally = state.tally
     for k in range(allocation.shape[0]):
-        tally[2, k] = beta(state.rng, tally[0, k] + 1.0, tally[1, k] + 1.0)
-    deploy_best(tally[2], allocation, state.rng)
+        arm = state.arms[k]
+        arm.sample = beta(state.rng, arm.successes + 1.0, arm.failures + 1.0)
+    deploy_best(state.arms["sample"], allocation, state.rng)
 
 
 def tell(state: ThompsonState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    tally = state.tally
     for k in range(allocation.shape[0]):
-        tally[0, k] += seen[k] * reward[k]
-        tally[1, k] += seen[k] * (1.0 - reward[k])
+        arm = state.arms[k]
+        arm.successes += seen[k] * reward[k]
+        arm.failures += seen[k] * (1.0 - reward[k])
 
 
-register_rule(ThompsonState, ask, tell)
+register_rule(
+    ThompsonState,
+    ask,
+    tell,
+    version=2,
+    migrations={1: named(tally=("arms.successes", "arms.failures", "arms.sample"))},
+)
 
 
 @register
@@ -58,13 +67,14 @@ class Thompson(Policy):
 
     def state(self, setting: Setting) -> ThompsonState:
         refuse_limits(self, setting)
-        return ThompsonState(setting.rng.copy(), np.zeros((3, setting.arms)))
+        return ThompsonState(setting.rng.copy(), np.zeros(setting.arms, dtype=ARM))
 
     def check_state(self, state: ThompsonState, fresh: ThompsonState) -> None:
-        require_sense("tally", bool(np.all((state.tally >= 0) & np.isfinite(state.tally))), state.tally)
+        for name in ARM.names or ():
+            require_sense(f"arms.{name}", bool((state.arms[name] >= 0).all()), state.arms[name])
 
     def explain(self, state: ThompsonState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
-        wins, losses, samples = state.tally
+        wins, losses, samples = (state.arms[name] for name in ("successes", "failures", "sample"))
         chosen = int(np.argmax(allocation))
         others = [k for k in range(setting.arms) if k != chosen]
         total = wins + losses + 2.0

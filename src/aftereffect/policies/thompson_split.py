@@ -12,43 +12,56 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aftereffect._random import Words, beta
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.policies.base import Policy, check_whole, register
 from aftereffect.policies.base_arms import project
+from aftereffect.policies.by_name import named, record
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.sense import require_sense
 from aftereffect.policies.setting import Setting
 
+SETTINGS = np.dtype([("draws", "f8")])  # how many the probabilities are measured with
+ARM = np.dtype([("successes", "f8"), ("failures", "f8")])
+
 
 class ThompsonSplitState(NamedTuple):
     rng: Words
-    draws: Floats  # how many the probabilities are measured with
-    tally: Floats  # (2, arms): successes, failures
-    limits: Floats  # (2, arms): floors, caps
+    settings: Records  # one record
+    arms: Records
+    floors: Floats
+    caps: Floats
 
 
 def ask(state: ThompsonSplitState, t: int, allocation: Floats) -> None:
-    tally, draws, arms = state.tally, state.draws[0], allocation.shape[0]
-    for k in range(arms):
+    arms, draws = state.arms, state.settings[0].draws
+    for k in range(allocation.shape[0]):
         allocation[k] = 0.0
     for _ in range(int(draws)):
         best, highest = 0, -1.0
-        for k in range(arms):
-            drawn = beta(state.rng, tally[0, k] + 1.0, tally[1, k] + 1.0)
+        for k in range(allocation.shape[0]):
+            drawn = beta(state.rng, arms[k].successes + 1.0, arms[k].failures + 1.0)
             if drawn > highest:
                 best, highest = k, drawn
         allocation[best] += 1.0 / draws
-    project(allocation, state.limits[0], state.limits[1])
+    project(allocation, state.floors, state.caps)
 
 
 def tell(state: ThompsonSplitState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    tally = state.tally
     for k in range(allocation.shape[0]):
-        tally[0, k] += seen[k] * reward[k]
-        tally[1, k] += seen[k] * (1.0 - reward[k])
+        arm = state.arms[k]
+        arm.successes += seen[k] * reward[k]
+        arm.failures += seen[k] * (1.0 - reward[k])
 
 
-register_rule(ThompsonSplitState, ask, tell)
+register_rule(
+    ThompsonSplitState,
+    ask,
+    tell,
+    version=2,
+    migrations={
+        1: named(draws=("settings.draws",), tally=("arms.successes", "arms.failures"), limits=("floors", "caps"))
+    },
+)
 
 
 @register
@@ -79,16 +92,18 @@ class ThompsonSplit(Policy):
         limits = setting.limits
         return ThompsonSplitState(
             rng=setting.rng.copy(),
-            draws=np.array([float(self.draws)]),
-            tally=np.zeros((2, setting.arms)),
-            limits=np.stack([limits.floors, limits.caps]),
+            settings=record(SETTINGS, draws=self.draws),
+            arms=np.zeros(setting.arms, dtype=ARM),
+            floors=limits.floors.copy(),
+            caps=limits.caps.copy(),
         )
 
     def check_state(self, state: ThompsonSplitState, fresh: ThompsonSplitState) -> None:
-        require_sense("tally", bool(np.all((state.tally >= 0) & np.isfinite(state.tally))), state.tally)
+        for name in ARM.names or ():
+            require_sense(f"arms.{name}", bool((state.arms[name] >= 0).all()), state.arms[name])
 
     def explain(self, state: ThompsonSplitState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
-        wins, losses = state.tally
+        wins, losses = state.arms["successes"], state.arms["failures"]
         total = wins + losses + 2.0
         mean = (wins + 1.0) / total
         return {

@@ -9,40 +9,50 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aftereffect._random import Words
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.policies.base import Policy, check_positive, refuse_limits, register
 from aftereffect.policies.base_arms import deploy_best, explain_arms
+from aftereffect.policies.by_name import named, record
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.setting import Setting
+
+SETTINGS = np.dtype([("scale", "f8")])
+ARM = np.dtype([("count", "f8"), ("reward", "f8"), ("index", "f8")])
 
 
 class UCB1State(NamedTuple):
     rng: Words
-    scale: Floats
-    tally: Floats  # (3, arms): observations, reward sums, indices
+    settings: Records  # one record
+    arms: Records
 
 
 def ask(state: UCB1State, t: int, allocation: Floats) -> None:
-    tally = state.tally
-    arms = allocation.shape[0]
+    arms = state.arms
     total = 0.0
-    for k in range(arms):
-        total += tally[0, k]
-    spread = state.scale[0] * math.sqrt(2.0 * math.log(max(1.0, total)))
-    for k in range(arms):
-        n = tally[0, k]
-        tally[2, k] = tally[1, k] / n + spread / math.sqrt(n) if n > 0.0 else math.inf
-    deploy_best(tally[2], allocation, state.rng)
+    for k in range(arms.shape[0]):
+        total += arms[k].count
+    spread = state.settings[0].scale * math.sqrt(2.0 * math.log(max(1.0, total)))
+    for k in range(arms.shape[0]):
+        arm = arms[k]
+        n = arm.count
+        arm.index = arm.reward / n + spread / math.sqrt(n) if n > 0.0 else math.inf
+    deploy_best(arms["index"], allocation, state.rng)
 
 
 def tell(state: UCB1State, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    tally = state.tally
     for k in range(allocation.shape[0]):
-        tally[0, k] += seen[k]
-        tally[1, k] += seen[k] * reward[k]
+        arm = state.arms[k]
+        arm.count += seen[k]
+        arm.reward += seen[k] * reward[k]
 
 
-register_rule(UCB1State, ask, tell)
+register_rule(
+    UCB1State,
+    ask,
+    tell,
+    version=2,
+    migrations={1: named(scale=("settings.scale",), tally=("arms.count", "arms.reward", "arms.index"))},
+)
 
 
 @register
@@ -68,8 +78,9 @@ class UCB1(Policy):
 
     def state(self, setting: Setting) -> UCB1State:
         refuse_limits(self, setting)
-        return UCB1State(setting.rng.copy(), np.array([self.scale]), np.zeros((3, setting.arms)))
+        settings = record(SETTINGS, scale=self.scale)
+        return UCB1State(setting.rng.copy(), settings, np.zeros(setting.arms, dtype=ARM))
 
     def explain(self, state: UCB1State, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
-        counts, sums, index = state.tally
-        return explain_arms(index, sums / np.maximum(counts, 1e-300), counts, allocation)
+        counts = state.arms["count"]
+        return explain_arms(state.arms["index"], state.arms["reward"] / np.maximum(counts, 1e-300), counts, allocation)

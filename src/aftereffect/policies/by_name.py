@@ -1,0 +1,50 @@
+"""Numbers of a state by their names: records, and how to read what earlier versions saved as rows and entries without any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from aftereffect.errors import CorruptFile
+from aftereffect.model.curves import Records
+from aftereffect.policies.rules import Migration, Saved
+
+
+def record(kind: np.dtype[np.void], **values: Any) -> Records:
+    """One record: kernels read `records[0].name`, everything else `records["name"]`."""
+    made = np.zeros(1, dtype=kind)
+    for name, value in values.items():
+        made[name] = value
+    return made
+
+
+def named(**tables: Sequence[str]) -> Migration:
+    """Turn tables whose rows, or lists whose entries, had no names into arrays and records that have.
+
+    For each old field the new places of its rows in turn: "field", or "records.name".
+    """
+
+    def migrate(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        rows = [
+            (place, row)
+            for table, places in tables.items()
+            for place, row in zip(places, cut(table, saved.pop(table), len(places)), strict=True)
+        ]
+        for place, row in rows:
+            field, _, name = place.partition(".")
+            if name:
+                saved.setdefault(field, {})[name] = row
+            else:
+                saved[field] = row
+
+    return migrate
+
+
+def cut(table: str, numbers: Any, count: int) -> list[list[Any]]:
+    """A table's rows, which files hold one after the other."""
+    if not isinstance(numbers, list) or len(numbers) % count:
+        raise CorruptFile(f"{table} must hold {count} rows of numbers")
+    size = len(numbers) // count
+    return [numbers[i * size : (i + 1) * size] for i in range(count)]
