@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CONSTRAINTS ?= # a file of versions to keep to, such as constraints.txt; none: the newest that pyproject.toml allows
 BENCH_READY := .venv-bench/.ready
+MMM_READY := .venv-mmm/.ready
 
 .PHONY: install demo test canary soak bench lint reproduction docs clean
 
@@ -40,13 +41,19 @@ reproduction: $(READY)
 soak: $(READY)
 	$(BIN)/pytest -n 2 -m soak
 
-bench: $(READY) $(BENCH_READY)
-	$(BIN)/python -m bench --peers .venv-bench/bin/python --out docs/performance.md
+bench: $(READY) $(BENCH_READY) $(MMM_READY)
+	$(BIN)/python -m bench --peers .venv-bench/bin/python --mmm .venv-mmm/bin/python --out docs/performance.md
 
 $(BENCH_READY): bench/requirements.txt
 	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet -r bench/requirements.txt
 	touch $(BENCH_READY)
+
+# Apart from the other peers: it pins versions of its own.
+$(MMM_READY): bench/requirements-mmm.txt
+	test -x .venv-mmm/bin/python || $(PYTHON) -m venv .venv-mmm
+	.venv-mmm/bin/python -m pip install --quiet -r bench/requirements-mmm.txt
+	touch $(MMM_READY)
 
 # The site, offline and strict: every page here, the generated ones and the public names' docstrings, with search; in out/site, a directory for each release.
 docs: $(READY)
@@ -54,4 +61,4 @@ docs: $(READY)
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf .venv .venv-known .venv-bench out
+	rm -rf .venv .venv-known .venv-bench .venv-mmm out

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import agents, loops, native, oracle, processes, programs, records, report, service, survey
+from bench import agents, loops, mixes, native, oracle, processes, programs, records, report, service, survey
 from bench.machine import load
 from bench.rows import Row, guarded
 
 Measure = Callable[[], list[Row]]
 
 
-def plan(peers: Path) -> list[tuple[str, str, Measure]]:
+def plan(peers: Path, mmm: Path) -> list[tuple[str, str, Measure]]:
     """What is measured, what is wanted, and how."""
     return [
         ("d-ucb, K 2: time over C's", "at most 1.4", loops.d_ucb_against_c),
@@ -33,6 +33,7 @@ def plan(peers: Path) -> list[tuple[str, str, Measure]]:
         ("the first minute: compiling with an empty cache", "at most 12 and 20 s", processes.cold_start),
         ("peak memory", "", processes.memory),
         ("records: a million rows", "at most 5 s", records.a_million_rows),
+        ("advice from records", "above PyMC-Marketing's", lambda: mixes.against_mmm(mmm)),
         ("program on SQLite: rounds/s over bare commits/s", "at least 0.1", programs.writes),
         (
             "service: rounds/s, with three durable writes each",
@@ -48,24 +49,28 @@ def plan(peers: Path) -> list[tuple[str, str, Measure]]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--peers", type=Path, default=Path(".venv-bench/bin/python"), help="the peers' interpreter")
-    parser.add_argument("--out", type=Path, help="the page to write")
+    parser.add_argument("--mmm", type=Path, default=Path(".venv-mmm/bin/python"), help="PyMC-Marketing's interpreter")
+    parser.add_argument("--out", type=Path, help="the page to write; with --only, whose rows to renew")
     parser.add_argument("--only", default="", help="measure only what contains this text")
     options = parser.parse_args()
     start, busy = time.perf_counter(), load()
     rows: list[Row] = []
     console = Console(stderr=True)
-    for what, target, measure in plan(options.peers):
+    for what, target, measure in plan(options.peers, options.mmm):
         if options.only in what:
             console.print(f"measuring: {what}", style="dim")
             rows += guarded(what, target, measure)
     report.terminal(rows, "Speed", report.TARGETS)
+    flags = "gcc " + " ".join(native.FLAGS)
     if options.only:
+        if options.out is not None:
+            options.out.write_text(report.renewed(options.out.read_text(), rows, flags))
         return
     rates = survey.rates()
     report.terminal(rates, "Every policy, K 2, one thread", report.RATES)
     if options.out is not None:
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(report.page(rows, rates, "gcc " + " ".join(native.FLAGS), busy))
+        options.out.write_text(report.page(rows, rates, flags, busy))
     console.print(f"took {time.perf_counter() - start:.0f} s", style="dim")
 
 

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.machine import describe
+from bench.mixes import KINDS
 from bench.rows import Row
 
 HOW = """\
@@ -35,6 +36,10 @@ HiGHS, the two threads and the whole processes by wall time. Times in seconds ar
   is answered, with the recommended policy and its reasons. The service runs in a process of its own with its rate limits on;
   eight clients, threads of the measuring process, hold a connection and a program each. Optuna's RDB storage asks and tells
   in the process itself, with a random sampler and the same settings.
+* **PyMC-Marketing**: its media-mix model (geometric adstock over 12 weeks, logistic saturation, two chains of 500 draws after
+  500 of tuning) and its budget optimiser for the 26 weeks to come, fed with what each arm got and what came back in all, as
+  such models are; ours reads each arm's own count. {worlds} worlds, one draw each, of the kinds in `bench/records.py`: 104 weeks
+  in which shares wander slowly by a third of their value. An even split earns 0, the best one 100 percent.
 * **history-ucb** and **action-ucb** run on the same problem (memory .4) and the same grid.
 """
 
@@ -64,8 +69,25 @@ def markdown(rows: list[Row], headings: tuple[str, ...]) -> str:
     return "\n".join(lines) + "\n"
 
 
+HOW_HEADING, SURVEY_HEADING = "## How\n", "## Every policy\n"
 TARGETS = ("what", "measured", "target", "", "behind it")
 RATES = ("policy", "million rounds/s", "ns a round")
+
+
+def renewed(page: str, rows: list[Row], flags: str) -> str:
+    """The page with some of its targets' rows measured again; those that it had not come last."""
+    head, _, rest = page.partition(HOW_HEADING)
+    lines = head.splitlines()
+    first = lines.index("|" + "---|" * len(TARGETS)) + 1
+    table = {line.split(" | ")[0]: line for line in lines[first:] if line}
+    for line in markdown(rows, TARGETS).splitlines()[2:]:
+        table[line.split(" | ")[0]] = line
+    survey = rest.partition(SURVEY_HEADING)[2]
+    return "\n".join([*lines[:first], *table.values(), "", HOW_HEADING, how(flags), SURVEY_HEADING]) + survey
+
+
+def how(flags: str) -> str:
+    return HOW.format(flags=flags, worlds=len(KINDS))
 
 
 def page(rows: list[Row], rates: list[Row], flags: str, busy: str) -> str:
@@ -74,9 +96,9 @@ def page(rows: list[Row], rates: list[Row], flags: str, busy: str) -> str:
             "# Performance\n",
             f"Measured on: {describe()}. {busy}\n",
             markdown(rows, TARGETS),
-            "## How\n",
-            HOW.format(flags=flags),
-            "## Every policy\n",
+            HOW_HEADING,
+            how(flags),
+            SURVEY_HEADING,
             SURVEY,
             markdown(rates, RATES),
         ]

@@ -14,18 +14,19 @@ from bench.rows import Missing
 class Peer:
     """A peer's script under way: it runs its job once for each line it reads."""
 
-    def __init__(self, python: Path, script: str, rounds: int) -> None:
+    def __init__(self, python: Path, script: str, rounds: int | None = None) -> None:
         if not python.exists():
-            raise Missing("the peers' environment is not installed")
-        command = [str(python), str(Path(__file__).parent / script), str(rounds)]
+            raise Missing(f"{python} is not there: its environment is not installed")
+        self.rounds = rounds
+        command = [str(python), str(Path(__file__).parent / script), *([] if rounds is None else [str(rounds)])]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def run(self) -> dict[str, Any]:
-        """Run the job once: its rounds, its seconds and the library's version."""
+    def run(self, job: str = "run") -> dict[str, Any]:
+        """Run the job once: its seconds and the library's version, and what came of it."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
-            self.process.stdin.write("run\n")
+            self.process.stdin.write(job + "\n")
             self.process.stdin.flush()
             line = self.process.stdout.readline()
         except BrokenPipeError:
@@ -36,7 +37,8 @@ class Peer:
         return answer
 
     def __enter__(self) -> Peer:
-        self.run()  # imports and warms up
+        if self.rounds is not None:
+            self.run()  # imports and warms up
         return self
 
     def __exit__(
