@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
+from aftereffect.policies.base import registry
 from aftereffect.policies.course import STANDS, Course
+from aftereffect.policies.explanation import STAGES
 from aftereffect.policies.state_files import arrays_of
 from tests.policies.test_storage import _rewards
 from tests.simulation.cases import FEEDBACKS, IDS, POLICIES
@@ -345,6 +347,40 @@ def test_the_log_says_what_was_advised_deployed_and_told() -> None:
     first = log.filter(log["round"] == 1)
     assert first["asked_at"].to_list() == [None] * 3
     assert first["reward"].to_list() == [0.5, 0.5, None]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [ae.CurveThompson(memory=0.4, levels=20), ae.HistoryUCB(memory=0.4, levels=4), ae.UCB1()],
+    ids=lambda p: p.name,
+)
+def test_the_log_says_which_stage_of_the_policy_each_split_came_from(policy: ae.Policy, tmp_path: Path) -> None:
+    agent = policy.start(arms=2, horizon=200, seed=1, feedback="split")
+    stages = []
+    for t in range(30):
+        shares = agent.ask()
+        stages.append(agent.explain()["stage"])
+        if t == 20:  # the advice's stage survives a file
+            agent.save(tmp_path / "agent.json")
+            agent = ae.load_agent(tmp_path / "agent.json")
+        told = np.where(shares > 0, 0.3 + 0.4 * shares, NAN)
+        if t % 3:
+            agent.tell(told)
+        else:
+            agent.tell(told, round=agent.deploy())
+    agent.ask()
+    agent.tell([0.5, 0.5], allocation=[0.5, 0.5], reason="so decided")
+    first = agent.log.filter(agent.log["arm"] == agent.arm_names[0])
+    assert first["stage"].to_list()[:30] == stages
+    assert first["reason"].to_list() == [*(STAGES[stage] for stage in stages), "so decided"]
+    assert len(set(stages)) > 1 or policy.only_stage == stages[0]
+
+
+def test_every_policy_of_ours_says_its_stage_in_words() -> None:
+    for cls in registry().values():
+        for policy in cls.examples():
+            state = policy.state(ae.Setting(2, 1000, memory=0.4))
+            assert policy.stage(state, 1) in STAGES, policy.key
 
 
 def test_the_log_is_a_table_of_records() -> None:

@@ -175,7 +175,7 @@ def explain_grid_ucb(state: GridUCBState, grid: Grid, t: int) -> dict[str, Any]:
             measured = state.cells[MEASURED, k, level]
             mean = float(state.cells[MEASURE_SUM, k, level] / measured) if measured else None
             cells[-1] |= {"multiplier": float(state.multipliers[k]), "measure": mean}
-    result: dict[str, Any] = {"stage": "sweep" if state.codes[UNSWEPT] else "index", "arms": cells}
+    result: dict[str, Any] = {"arms": cells}
     if state.codes[UNSWEPT]:
         result["cells_not_tried"] = int(state.codes[UNSWEPT])
         return result
@@ -215,6 +215,9 @@ class _GridUCB(Policy):
                 f"{self.name}: one multiplier for each of {setting.arms} arms, got {len(self.multipliers)}"
             )
         return self.multipliers
+
+    def stage(self, state: GridUCBState, t: int) -> str:
+        return "sweep" if state.codes[UNSWEPT] else "index"
 
     def explain(self, state: GridUCBState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         return explain_grid_ucb(state, self.grid(setting), t)

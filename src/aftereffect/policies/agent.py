@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect._random import generator
-from aftereffect.errors import AftereffectError, WrongTell, require_one_of, require_whole, shown
+from aftereffect.errors import WrongTell, require_whole, shown
 from aftereffect.model.curves import Floats
-from aftereffect.model.fairness import Observed
-from aftereffect.model.feedback import ONE, Feedback
-from aftereffect.model.limits import Limits, as_split
+from aftereffect.model.feedback import ONE
 from aftereffect.model.problem import check_names, named_arms
 from aftereffect.policies import arms
 from aftereffect.policies.course import KEEP, Course
@@ -24,7 +21,7 @@ from aftereffect.policies.explanation import Explanation, in_words, name_arms
 from aftereffect.policies.late import Late, tell_late
 from aftereffect.policies.log_frame import log_frame
 from aftereffect.policies.pace import before_the_first, keep_pace
-from aftereffect.policies.reading import by_arm, by_label
+from aftereffect.policies.reading import by_arm
 from aftereffect.policies.round_check import NO_SHARE, OUTSIDE, TRIALS, check_round
 from aftereffect.policies.round_log import Round
 from aftereffect.policies.saving import save_agent
@@ -65,7 +62,8 @@ class Agent:
         self._drawn: Any = None
         self._draws = policy.recalls
         self._asked_at = math.nan
-        self._stage = ""
+        self._stage = policy.only_stage
+        self._has_stages = not policy.only_stage
         self._no_trials = np.zeros(0)
         self._arms = setting.arms
         self._one = setting.feedback_code == ONE
@@ -108,6 +106,8 @@ class Agent:
         if self._pending is None:
             allocation = np.zeros(self._arms)
             self._answered = self._course.ask(allocation)
+            if self._has_stages:
+                self._stage = self.policy.stage(self._answered, self.rounds + 1)
             if self._draws:
                 self._drawn = self.policy.drawn(self._answered)
             if self._step is not None:
@@ -222,6 +222,8 @@ class Agent:
         """One more round, advised as pending."""
         happened.advised = self._pending
         happened.asked_at, happened.deployed_at = self._asked_at, now
+        if self._pending is not None:
+            happened.stage = self._stage
         if happened.closed:
             happened.told_at = now
         if self._draws and self._pending is not None:
@@ -272,18 +274,6 @@ class Agent:
             )
         raise WrongTell(f"under feedback 'one' a single arm is seen a round, got rewards {rewards.tolist()}")
 
-    def _absorb(self, history: Sequence[Any]) -> None:
-        """Past records: what was deployed before today, and what came back where that is known."""
-        for i, record in enumerate(history):
-            try:
-                entry = _record(record)
-                deployed = self._deployed(entry["allocation"])
-                happened = self._told(deployed, entry.get("rewards"), entry.get("trials"), entry.get("measures"))
-                happened.asked = False
-                self._add(happened, math.nan)
-            except AftereffectError as error:
-                raise AftereffectError(f"history, record {i}: {error}") from None
-
     @property
     def answered(self) -> Any:
         """The state that the advice came from, which explanations and pictures read."""
@@ -303,6 +293,7 @@ class Agent:
         """
         allocation = self.ask()
         reasons = self.policy.explain(self.answered, self.setting, self.rounds + 1, allocation)
+        stage = self.policy.stage(self.answered, self.rounds + 1)
         names = self.arm_names
         name_arms(reasons, names)
         said: dict[str, Any] = {
@@ -310,6 +301,7 @@ class Agent:
             "policy": self.policy.key,
             "allocation": dict(zip(names, allocation.tolist(), strict=True)),
             "open_rounds": self.open_rounds,
+            **({"stage": stage} if stage else {}),
             **reasons,
         }
         if not words:
@@ -331,71 +323,3 @@ class Agent:
         waiting = len(self.open_rounds)
         told = f"{self.rounds - waiting:,} rounds told" + (f", {waiting:,} open" if waiting else "")
         return f"Agent({self.policy.key}, {self.setting.arms} arms, {told}, {state})"
-
-
-def _record(record: Any) -> Mapping[str, Any]:
-    """One record of the past: a mapping, an (allocation, rewards) pair, or an allocation alone."""
-    if isinstance(record, Mapping):
-        unknown = set(record) - {"allocation", "rewards", "trials", "measures"}
-        if unknown or "allocation" not in record:
-            raise AftereffectError(
-                f"a record has allocation, rewards, trials and measures, got {sorted(map(str, record))}"
-            )
-        return record
-    pair = isinstance(record, tuple) and len(record) == 2 and not np.isscalar(record[0])
-    return {"allocation": record[0], "rewards": record[1]} if pair else {"allocation": record}
-
-
-def start_agent(
-    policy: Policy,
-    arms: int,
-    horizon: int | None,
-    seed: int,
-    *,
-    feedback: Feedback,
-    floors: Sequence[float] | float | None,
-    caps: Sequence[float] | float | None,
-    names: Sequence[str] | None,
-    history: Sequence[Any] | None,
-    observed: Observed,
-    start: Any,
-    step: float | None,
-    caution: float | None,
-    keep: int,
-) -> Agent:
-    """A fresh agent, with past records taken in; the horizon counts rounds from now on."""
-    require_whole("seed", seed, 0)
-    if history is not None and not isinstance(history, Sequence):
-        raise AftereffectError(f"history must be a list of records, got {shown(history)}")
-    past = [] if history is None else list(history)
-    first = Setting(arms, horizon, feedback)  # checks before anything is computed from them
-    total = None if first.horizon is None else int(first.horizon) + len(past)
-    low, high = (_in_order(*side, names) for side in (("floors", floors, 0.0), ("caps", caps, 1.0)))
-    limits = Limits.of(int(arms), low, high)
-    split = None if start is None else as_split("start", _in_order("start", start, 0.0, names), limits)
-    setting = Setting(
-        int(arms),
-        total,
-        feedback,
-        limits,
-        rng=generator(int(seed)),
-        observed=observed,
-        start=split,
-        step=step,
-        caution=caution,
-    )
-    agent = Agent(policy, setting, names, keep)
-    agent._absorb(past)
-    return agent
-
-
-def _in_order(what: str, given: Any, missing: float, names: Sequence[str] | None) -> Any:
-    """Shares or limits in the arms' order, where they are given by name; all else as it is."""
-    given = by_label(what, given, names)
-    if not isinstance(given, Mapping):
-        return given
-    if names is None:
-        raise AftereffectError(f"{what} by name needs names=, got {shown(dict(given))}")
-    for name in given:
-        require_one_of("arm", name, names)
-    return [given.get(name, missing) for name in names]

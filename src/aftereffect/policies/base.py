@@ -27,9 +27,10 @@ from aftereffect.model.feedback import Feedback
 from aftereffect.model.problem import Problem
 from aftereffect.notation import Named, parse
 from aftereffect.plugins import load_installed
-from aftereffect.policies.agent import Agent, start_agent
+from aftereffect.policies.agent import Agent
 from aftereffect.policies.rules import Migration, PlainState
 from aftereffect.policies.setting import Grid, Setting
+from aftereffect.policies.starting import start_agent
 from aftereffect.policies.state_files import carry_over
 
 
@@ -38,14 +39,13 @@ class Policy:
     """An immutable description of how to choose: parameters only."""
 
     name: ClassVar[str] = ""
-    resizes: ClassVar[bool] = (
-        False  # can arms and limits change under way? Then each array keeps what it holds of its arms
-    )
+    resizes: ClassVar[bool] = False  # can arms and limits change under way? Its arrays then keep what they hold of arms
     paper: ClassVar[bool] = False  # the paper's own, or one that it compares with; not inherited
     learns: ClassVar[bool] = True  # does what comes back change what it does?
     one_hot: ClassVar[bool] = False  # gives everything to one arm, so keeps neither floors and caps nor small steps
     arenas: ClassVar[tuple[str, ...]] = ("regret",)  # of "regret" and "weekly", those where it takes part unasked
     look: ClassVar[tuple[str, str] | None] = None  # its colour and marker in figures; not inherited
+    only_stage: ClassVar[str] = ""  # what `stage` gives for rules that know a single one
 
     def __init_subclass__(cls) -> None:
         cls.paper, cls.look = vars(cls).get("paper", False), vars(cls).get("look")
@@ -69,6 +69,10 @@ class Policy:
     def explain(self, state: Any, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         """In plain data, why this allocation in round t."""
         return {}
+
+    def stage(self, state: Any, t: int) -> str:
+        """The stage of its rule that the advice of round t came from, a word of `explanation.STAGES`; logged with each round."""
+        return self.only_stage
 
     def doubts(self, problem: Problem) -> list[str]:
         """What it takes for granted that does not hold in this problem, one clause each."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 VECTORS = ("advised", "deployed", "seen", "reward", "measure")
 MOMENTS = ("asked_at", "deployed_at", "told_at")
 MARKS = ("asked", "known", "closed")
+WORDS = ("stage", "reason")
 
 
 def write_limits(setting: Setting) -> dict[str, Any]:
@@ -81,8 +82,9 @@ def _write_round(happened: Round) -> dict[str, Any]:
         written[name] = getattr(happened, name)
     if happened.drawn is not None:
         written["drawn"] = happened.drawn
-    if happened.reason:
-        written["reason"] = happened.reason
+    for name in WORDS:
+        if getattr(happened, name):
+            written[name] = getattr(happened, name)
     return written
 
 
@@ -149,7 +151,8 @@ def _read_round(entry: dict[str, Any], arms: int) -> Round:
         if name in entry:
             setattr(happened, name, float(entry[name]))
     happened.drawn = None if "drawn" not in entry else tuple(entry["drawn"])
-    happened.reason = str(entry.get("reason", ""))
+    for name in WORDS:
+        setattr(happened, name, str(entry.get(name, "")))
     _check_round(happened)
     return happened
 

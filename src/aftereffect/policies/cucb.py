@@ -121,6 +121,9 @@ class CUCB(Policy):
             work=np.zeros(fresh.shape),
         )
 
+    def stage(self, state: CUCBState, t: int) -> str:
+        return "sweep" if state.codes[UNSWEPT] else "index"
+
     def explain(self, state: CUCBState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         grid = self.grid(setting)
         cells = []
@@ -138,11 +141,10 @@ class CUCB(Policy):
                 }
             )
         if state.codes[UNSWEPT]:
-            return {"stage": "sweep", "arms": cells, "cells_not_tried": int(state.codes[UNSWEPT])}
+            return {"arms": cells, "cells_not_tried": int(state.codes[UNSWEPT])}
         value = state.cells[INDEX]
         second = runner_up(value, None, grid, state.levels)
         return {
-            "stage": "index",
             "arms": cells,
             "index": float(sum(value[k, state.levels[k]] for k in range(setting.arms))),
             "runner_up": None if second is None else {"allocation": second[0], "index": second[1]},

@@ -230,6 +230,9 @@ class CurveThompson(Policy):
     def resized(self, state: CurvesState, before: Setting, after: Setting, shares: Floats | None) -> CurvesState:
         return resized_curves(state, self.state(after), self.grid(after), shares, self.name)
 
+    def stage(self, state: CurvesState, t: int) -> str:
+        return stage_of(state)
+
     def explain(self, state: CurvesState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         return explain_curves(state, self.grid(setting))
 
@@ -292,6 +295,11 @@ def believed(state: CurvesState) -> tuple[Floats, Floats]:
     return state.mixed[0].clip(0.0, 1.0), np.sqrt(state.mixed[1])
 
 
+def stage_of(state: CurvesState) -> str:
+    """Home, trying, searching or moving."""
+    return STAGES[state.now[0]["stage"]]
+
+
 def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
     """What the curves look like where the allocation is, which allocation the estimates favour, and is the model right."""
     now = state.now[0]
@@ -304,7 +312,6 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
     expected = best_plain(value, grid.low, grid.high, np.zeros(value.shape), favourite, np.zeros(0, dtype=np.uint64))
     learns, field = now["learns_memory"] == 1, state.fields[now["field"]]
     reasons: dict[str, Any] = {
-        "stage": STAGES[now["stage"]],
         "held_until_round": int(now["hold_until"]) - 1,
         "takes_turns": bool(now["takes_turns"]),
         "expected": float(sum(value[k, level] for k, level in enumerate(state.levels))),

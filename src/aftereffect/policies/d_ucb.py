@@ -77,6 +77,7 @@ class DUCB(Policy):
     """
 
     name: ClassVar[str] = "d-ucb"
+    only_stage: ClassVar[str] = "index"
     resizes: ClassVar[bool] = True
     paper: ClassVar[bool] = True
     one_hot: ClassVar[bool] = True

@@ -182,6 +182,7 @@ def explain_exp3(state: Exp3State, allocation: Floats) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Exp3(Policy):
+    only_stage: ClassVar[str] = "chance"
     rate: float | None = None
     form: str = "mixing"
 

@@ -129,6 +129,14 @@ STAGES = {
     "moving": "The estimates favour this split by more than they could be wrong, so it becomes the one to hold.",
     "approach": "The allocation is held until the past has settled; nothing is learned from these rounds yet.",
     "estimation": "The past has settled; these rounds count for the estimates.",
+    "sweep": "Every level is tried before any are compared.",
+    "index": "Of all choices it promises most, with what is not known counted in its favour.",
+    "chance": "It is left to chance: what has done well so far has the larger part of it.",
+    "elimination": "What has not been shown to be worse takes turns.",
+    "turn": "The arms take turns.",
+    "given": "It is the split that was given.",
+    "random weeks": "Splits are drawn at random at first, to learn from.",
+    "best of the fit": "It is the best split of the fitted parabolas.",
 }
 
 
@@ -157,9 +165,7 @@ def _why(reasons: Mapping[str, Any]) -> str:
     )
     if chosen is not None:
         next_best = f"; next is {second}" if isinstance(second, str) else ""
-        return (
-            f"{stage} Of all arms {chosen} looks best, with what is not known counted in its favour{next_best}.".strip()
-        )
+        stage = f"{stage} Chosen: {chosen}{next_best}."
     return f"Why: {stage or 'it is the choice of ' + str(reasons['policy']) + '.'}"
 
 

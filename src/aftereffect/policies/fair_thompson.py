@@ -30,6 +30,7 @@ from aftereffect.policies.curve_thompson import (
     drop_fields,
     explain_curves,
     resized_curves,
+    stage_of,
 )
 from aftereffect.policies.curves.decision import STEPS, experience, is_next, offer, take_up
 from aftereffect.policies.curves.fit import (
@@ -357,6 +358,9 @@ class FairThompson(Policy):
         resized.noise[arms:] = state.noise.mean(axis=0)
         resized.spread[:, arms:] = state.spread.mean(axis=1, keepdims=True)
         return resized
+
+    def stage(self, state: FairThompsonState, t: int) -> str:
+        return stage_of(state.curves)
 
     def explain(self, state: FairThompsonState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         reasons = explain_curves(state.curves, self.grid(setting))

@@ -225,6 +225,7 @@ class KLUCB(Policy):
     """
 
     name: ClassVar[str] = "kl-ucb"
+    only_stage: ClassVar[str] = "index"
     arenas: ClassVar[tuple[str, ...]] = ("regret", "weekly")
     look: ClassVar[tuple[str, str] | None] = ("#117733", "d")
     memory: float | None = None
@@ -300,7 +301,6 @@ class KLUCB(Policy):
             )
         second = runner_up(cells[INDEX], None, grid, state.levels)
         return {
-            "stage": "index",
             "epoch": int(state.codes[EPOCH]),
             "arms": arms,
             "index": float(sum(cells[INDEX, k, level] for k, level in enumerate(state.levels))),

@@ -150,6 +150,7 @@ class LipschitzUCB(_Naive):
     """
 
     name: ClassVar[str] = "lipschitz-ucb"
+    only_stage: ClassVar[str] = "index"
     paper: ClassVar[bool] = True
     look: ClassVar[tuple[str, str] | None] = ("#5F6B6D", "p")
 
@@ -181,6 +182,7 @@ class LipschitzElimination(_Naive):
     """
 
     name: ClassVar[str] = "lipschitz-elimination"
+    only_stage: ClassVar[str] = "elimination"
     paper: ClassVar[bool] = True
     look: ClassVar[tuple[str, str] | None] = ("#5F6B6D", "h")
 

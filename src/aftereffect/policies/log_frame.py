@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from aftereffect.policies.course import Course
+from aftereffect.policies.explanation import STAGES
 from aftereffect.policies.round_log import Round
 
 if TYPE_CHECKING:
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def log_frame(course: Course, names: Sequence[str]) -> pl.DataFrame:
-    """Round, arm, what was advised and deployed (`share`), what was told of it and when, and the reason.
+    """Round, arm, what was advised and deployed (`share`), what was told of it and when, the policy's stage and the reason.
+
+    The reason is the one that people gave; where they gave none, the policy's, in words.
 
     The columns that records have are called as there: `ae.read_records` takes the table as it is.
     """
@@ -37,6 +40,7 @@ def log_frame(course: Course, names: Sequence[str]) -> pl.DataFrame:
         "asked_at": moment,
         "deployed_at": moment,
         "told_at": moment,
+        "stage": pl.String,
         "reason": pl.String,
     }
     return pl.DataFrame(rows, schema=columns, orient="row")
@@ -44,6 +48,7 @@ def log_frame(course: Course, names: Sequence[str]) -> pl.DataFrame:
 
 def _rows(number: int, happened: Round, names: Sequence[str]) -> list[tuple[Any, ...]]:
     moments = [_moment(at) for at in (happened.asked_at, happened.deployed_at, happened.told_at)]
+    why = (happened.stage or None, happened.reason or STAGES.get(happened.stage))
     rows = []
     for k, share in enumerate(happened.deployed.tolist()):
         trials = float(happened.seen[k])
@@ -51,7 +56,7 @@ def _rows(number: int, happened: Round, names: Sequence[str]) -> list[tuple[Any,
         measure = None if happened.measure is None or math.isnan(happened.measure[k]) else float(happened.measure[k])
         status = "open" if math.isnan(trials) else "told" if happened.known else "unknown"
         told = (float(happened.reward[k]), trials) if trials > 0 else (None, None if math.isnan(trials) else trials)
-        rows.append((number, names[k], advised, share, *told, measure, status, *moments, happened.reason or None))
+        rows.append((number, names[k], advised, share, *told, measure, status, *moments, *why))
     return rows
 
 

@@ -113,6 +113,16 @@ def check_phases(state: PhasedState, fresh: PhasedState) -> None:
         check_shares("held", deployed)
 
 
+def phased_stage(state: PhasedState) -> str:
+    """Does the impact still settle, or do rounds count?"""
+    return "approach" if _round_of_phase(state) <= state.clock[APPROACH] else "estimation"
+
+
+def _round_of_phase(state: PhasedState) -> int:
+    clock = state.clock
+    return int(clock[POSITION]) + 1 if clock[OPEN] else int(clock[LENGTH])
+
+
 @register
 @dataclass(frozen=True)
 class Phased(Policy):
@@ -196,19 +206,21 @@ class Phased(Policy):
         _, inner, inner_setting = self.settled(setting)
         return inner.grid(inner_setting)
 
+    def stage(self, state: PhasedState, t: int) -> str:
+        return phased_stage(state)
+
     def explain(self, state: PhasedState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         cut, inner, inner_setting = self.settled(setting)
         clock = state.clock
-        position = int(clock[POSITION]) + 1 if clock[OPEN] else cut.length
         return {
             "phase": int(clock[PHASE]),
-            "stage": "approach" if position <= cut.approach else "estimation",
-            "round_of_phase": position,
+            "round_of_phase": _round_of_phase(state),
             "approach_rounds": cut.approach,
             "phase_length": cut.length,
             "effective_estimation": cut.effective_estimation,
             "inner": {
                 "policy": inner.key,
+                "stage": inner.stage(state.inner, int(clock[TOLD]) + 1),
                 **inner.explain(state.inner, inner_setting, int(clock[TOLD]) + 1, state.held[0]),
             },
         }
@@ -285,6 +297,9 @@ class HistoryUCB(Policy):
 
     def grid(self, setting: Setting) -> Grid | None:
         return self.composed(setting).grid(setting)
+
+    def stage(self, state: PhasedState, t: int) -> str:
+        return phased_stage(state)
 
     def explain(self, state: PhasedState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         return self.composed(setting).explain(state, setting, t, allocation)

@@ -141,9 +141,12 @@ class QuadraticFit(Policy):
             work=np.zeros((max(arms, TERMS), grid.levels + 1)),
         )
 
+    def stage(self, state: QuadraticState, t: int) -> str:
+        return "random weeks" if t <= self.weeks else "best of the fit"
+
     def explain(self, state: QuadraticState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         room, arms = np.zeros((TERMS, TERMS + 1)), []
         for k in range(setting.arms):
             fit(state.moments, k, room)
             arms.append({"observations": float(state.moments[k, 0]), "parabola": room[:, TERMS].tolist()})
-        return {"stage": "random weeks" if t <= self.weeks else "best of the fit", "arms": arms}
+        return {"arms": arms}

@@ -42,6 +42,7 @@ class Fixed(Policy):
     """
 
     name: ClassVar[str] = "fixed"
+    only_stage: ClassVar[str] = "given"
     learns: ClassVar[bool] = False
     arenas: ClassVar[tuple[str, ...]] = ("regret", "weekly")
     look: ClassVar[tuple[str, str] | None] = ("#999999", "_")
@@ -90,6 +91,7 @@ class RoundRobin(Policy):
     """
 
     name: ClassVar[str] = "round-robin"
+    only_stage: ClassVar[str] = "turn"
     one_hot: ClassVar[bool] = True
     learns: ClassVar[bool] = False
     look: ClassVar[tuple[str, str] | None] = ("#999999", "|")

@@ -86,5 +86,6 @@ def _restore(content: dict[str, Any]) -> Agent:
     if content["asked"] is not None:
         agent._pending = read_numbers("asked", content["asked"], np.zeros(agent.setting.arms))
         check_shares("asked", agent._pending)
+        agent._stage = str(content.get("stage", agent._stage))
         agent._drawn = None if content.get("drawn") is None else tuple(content["drawn"])
     return agent

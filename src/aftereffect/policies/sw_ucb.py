@@ -90,6 +90,7 @@ class SWUCB(Policy):
     """
 
     name: ClassVar[str] = "sw-ucb"
+    only_stage: ClassVar[str] = "index"
     resizes: ClassVar[bool] = True
     paper: ClassVar[bool] = True
     one_hot: ClassVar[bool] = True

@@ -60,6 +60,7 @@ class Thompson(Policy):
     """
 
     name: ClassVar[str] = "thompson"
+    only_stage: ClassVar[str] = "chance"
     resizes: ClassVar[bool] = True
     paper: ClassVar[bool] = True
     one_hot: ClassVar[bool] = True

@@ -78,6 +78,7 @@ class ThompsonSplit(Policy):
     """
 
     name: ClassVar[str] = "thompson-split"
+    only_stage: ClassVar[str] = "chance"
     arenas: ClassVar[tuple[str, ...]] = ("weekly",)
     draws: int = 200
 

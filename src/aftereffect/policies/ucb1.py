@@ -67,6 +67,7 @@ class UCB1(Policy):
     """
 
     name: ClassVar[str] = "ucb1"
+    only_stage: ClassVar[str] = "index"
     resizes: ClassVar[bool] = True
     paper: ClassVar[bool] = True
     one_hot: ClassVar[bool] = True

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from aftereffect.policies.explanation import STAGES
+
 
 def split_in_words(shares: dict[str, float]) -> str:
     """Shares by arm, as people write them."""
@@ -69,13 +71,7 @@ def alarms(reasons: dict[str, Any]) -> list[str]:
 
 def why(reasons: dict[str, Any]) -> list[str]:
     """Why the advice is what it is, in a few lines."""
-    stage = {
-        "home": "It stays with the split that is known to be good: nothing else is likely enough to pay.",
-        "trying": "It tries a step towards a split that may be better, because what it would show is worth what it may cost.",
-        "searching": "It looks at a range that has hardly been tried and could be better.",
-        "moving": "It moves: the estimates say that this split is better, by more than their doubt.",
-    }
-    lines = [stage[reasons["stage"]]] if reasons.get("stage") in stage else []
+    lines = [STAGES[reasons["stage"]]] if reasons.get("stage") in STAGES else []
     if "expected" in reasons and "home" in reasons:
         lines.append(
             f"Expected reward of a round: {reasons['expected']:.4g}; of the split known to be good: "

@@ -1,0 +1,102 @@
+"""How agents begin: what they are told at the start, checked, and past records taken in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aftereffect._random import generator
+from aftereffect.errors import AftereffectError, require_one_of, require_whole, shown
+from aftereffect.model.fairness import Observed
+from aftereffect.model.feedback import Feedback
+from aftereffect.model.limits import Limits, as_split
+from aftereffect.policies.agent import Agent
+from aftereffect.policies.reading import by_label
+from aftereffect.policies.setting import Setting
+
+if TYPE_CHECKING:
+    from aftereffect.policies.base import Policy
+
+
+def start_agent(
+    policy: Policy,
+    arms: int,
+    horizon: int | None,
+    seed: int,
+    *,
+    feedback: Feedback,
+    floors: Sequence[float] | float | None,
+    caps: Sequence[float] | float | None,
+    names: Sequence[str] | None,
+    history: Sequence[Any] | None,
+    observed: Observed,
+    start: Any,
+    step: float | None,
+    caution: float | None,
+    keep: int,
+) -> Agent:
+    """A fresh agent, with past records taken in; the horizon counts rounds from now on."""
+    require_whole("seed", seed, 0)
+    if history is not None and not isinstance(history, Sequence):
+        raise AftereffectError(f"history must be a list of records, got {shown(history)}")
+    past = [] if history is None else list(history)
+    first = Setting(arms, horizon, feedback)  # checks before anything is computed from them
+    total = None if first.horizon is None else int(first.horizon) + len(past)
+    low, high = (_in_order(*side, names) for side in (("floors", floors, 0.0), ("caps", caps, 1.0)))
+    limits = Limits.of(int(arms), low, high)
+    split = None if start is None else as_split("start", _in_order("start", start, 0.0, names), limits)
+    setting = Setting(
+        int(arms),
+        total,
+        feedback,
+        limits,
+        rng=generator(int(seed)),
+        observed=observed,
+        start=split,
+        step=step,
+        caution=caution,
+    )
+    agent = Agent(policy, setting, names, keep)
+    _absorb(agent, past)
+    return agent
+
+
+def _absorb(agent: Agent, history: Sequence[Any]) -> None:
+    """Past records: what was deployed before today, and what came back where that is known."""
+    for i, record in enumerate(history):
+        try:
+            entry = _record(record)
+            deployed = agent._deployed(entry["allocation"])
+            happened = agent._told(deployed, entry.get("rewards"), entry.get("trials"), entry.get("measures"))
+            happened.asked = False
+            agent._add(happened, math.nan)
+        except AftereffectError as error:
+            raise AftereffectError(f"history, record {i}: {error}") from None
+
+
+def _record(record: Any) -> Mapping[str, Any]:
+    """One record of the past: a mapping, an (allocation, rewards) pair, or an allocation alone."""
+    if isinstance(record, Mapping):
+        unknown = set(record) - {"allocation", "rewards", "trials", "measures"}
+        if unknown or "allocation" not in record:
+            raise AftereffectError(
+                f"a record has allocation, rewards, trials and measures, got {sorted(map(str, record))}"
+            )
+        return record
+    pair = isinstance(record, tuple) and len(record) == 2 and not np.isscalar(record[0])
+    return {"allocation": record[0], "rewards": record[1]} if pair else {"allocation": record}
+
+
+def _in_order(what: str, given: Any, missing: float, names: Sequence[str] | None) -> Any:
+    """Shares or limits in the arms' order, where they are given by name; all else as it is."""
+    given = by_label(what, given, names)
+    if not isinstance(given, Mapping):
+        return given
+    if names is None:
+        raise AftereffectError(f"{what} by name needs names=, got {shown(dict(given))}")
+    for name in given:
+        require_one_of("arm", name, names)
+    return [given.get(name, missing) for name in names]
