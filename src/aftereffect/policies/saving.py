@@ -54,7 +54,7 @@ def agent_text(agent: Agent) -> str:
         "asked": None if agent._pending is None else agent._pending.tolist(),
         "asked_at": None if math.isnan(agent._asked_at) else agent._asked_at,
         "drawn": None if agent._pending is None else agent._drawn,
-        "stage": agent._stage,
+        "stage": None if agent._pending is None else agent._stage,
         **write_course(course),
     }
     body = json.dumps(content, allow_nan=False)
