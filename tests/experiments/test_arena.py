@@ -31,7 +31,7 @@ from aftereffect.experiments.arena import (
     told,
 )
 from aftereffect.experiments.executors import Progress, Threads
-from aftereffect.experiments.plan import Task
+from aftereffect.experiments.shards import Task
 from aftereffect.model.curves import Floats
 from aftereffect.model.family_notation import family_from
 from aftereffect.policies import base

@@ -10,8 +10,9 @@ import pytest
 
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.executors import Progress, Threads
-from aftereffect.experiments.plan import Block, Plan, Task
+from aftereffect.experiments.plan import Plan
 from aftereffect.experiments.run import Results, run_spec
+from aftereffect.experiments.shards import Block, Task
 from tests.experiments.specs import TUNED, rows, shard_names, spec
 
 

@@ -76,7 +76,8 @@ def test_workers_import_what_they_need(folder: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_worker_with_other_sources_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from aftereffect.errors import AftereffectError
-    from aftereffect.experiments.plan import Plan, compute
+    from aftereffect.experiments.plan import Plan
+    from aftereffect.experiments.shards import compute
     from aftereffect.experiments.spec import load_spec
 
     monkeypatch.syspath_prepend(tmp_path)

@@ -11,8 +11,8 @@ import pytest
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.executors import Threads
 from aftereffect.experiments.parameters import Which, in_words, which, with_parameters
-from aftereffect.experiments.plan import SCHEMA
 from aftereffect.experiments.run import Results, run_spec, write_rows
+from aftereffect.experiments.shards import SCHEMA
 from aftereffect.experiments.spec import Spec
 from aftereffect.model.impacts import Discounted, Power
 from tests.experiments.specs import TUNED, spec

@@ -21,8 +21,9 @@ from aftereffect import _files
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments import executors
 from aftereffect.experiments.executors import Threads
-from aftereffect.experiments.plan import Block, Plan
+from aftereffect.experiments.plan import Plan
 from aftereffect.experiments.run import Results, run_spec
+from aftereffect.experiments.shards import Block
 from aftereffect.experiments.spec import Spec
 from aftereffect.experiments.store import Store, _sealed, describe_difference
 from tests.experiments.specs import TUNED, check_whole, rows, shard_names, spec

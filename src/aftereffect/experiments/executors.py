@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from aftereffect.errors import AftereffectError, require_whole, shown
-from aftereffect.experiments.plan import Task, compute
+from aftereffect.experiments.shards import Task, compute
 
 Progress = Callable[[str, int], None]
 """Called with a policy's label and the rounds just finished."""

@@ -1,107 +1,34 @@
-"""From a spec to work: problems, policies, and shards (problem x policy x block of runs) that can be computed anywhere."""
+"""From a spec to work: problems, policies, and the shards (problem x policy x block of runs) they come to."""
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import product
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import polars
 
 from aftereffect import _compile
 from aftereffect._random import generator
 from aftereffect._sources import modules_of, own_hash
 from aftereffect.errors import AftereffectError
+from aftereffect.experiments.shards import Block, Task
 from aftereffect.experiments.spec import Spec
 from aftereffect.model.catalog import entry_of
-from aftereffect.model.family_notation import family_from
 from aftereffect.model.problem import Problem
-from aftereffect.notation import parse
-from aftereffect.plugins import import_modules
-from aftereffect.policies.base import Policy, policy_from
+from aftereffect.policies.base import Policy
 from aftereffect.policies.setting import Setting
-from aftereffect.simulation.runs import Instance, Run, run_once, setting_for
-from aftereffect.simulation.simulate import draw_instance, grid_loss
+from aftereffect.simulation.runs import setting_for
 
 ROUNDS_PER_SHARD = 20_000_000  # a second or two of work: small enough to lose, large enough to write
 ROWS_PER_SHARD = 500_000  # where most rounds are kept it is rows that fill the memory
 SHARDS = 100_000  # beyond this a spec asks for years of work, or for more files than a directory should hold
 CELLS = 10_000_000  # of one policy's grid: its statistics are kept in memory
 TUNING_STREAM = 1 << 20  # keeps the seeds of tuning instances apart from every instance's own
-
-
-@dataclass(frozen=True)
-class Block:
-    """A rectangle of instances and runs: the same work also in a spec that has more of either."""
-
-    instances: tuple[int, int]  # first, and one past the last
-    runs: tuple[int, int]
-
-    def moved(self, instances: int, runs: int) -> Block:
-        """The same rectangle elsewhere."""
-        (top, bottom), (left, right) = self.instances, self.runs
-        return Block((top + instances, bottom + instances), (left + runs, right + runs))
-
-    @property
-    def count(self) -> int:
-        """How many runs that is in all."""
-        return (self.instances[1] - self.instances[0]) * (self.runs[1] - self.runs[0])
-
-
-@dataclass(frozen=True)
-class Task:
-    """All that computing a shard needs, as plain data that can be sent to another machine."""
-
-    purpose: str  # "main" or "tuning"
-    problem: str
-    policy: str
-    label: str
-    horizon: int
-    rounds: tuple[int, ...]
-    seed: int
-    block: Block
-    code: str
-    own: str = ""  # hash of the sources of what takes part that is not this package's
-    imports: tuple[str, ...] = ()  # modules that define it
-
-    @property
-    def work(self) -> int:
-        """Rounds to simulate."""
-        return self.block.count * self.horizon
-
-    @cached_property
-    def identity(self) -> str:
-        """Hash of all that the shard's content depends on; neither the spec nor a place in it is part of that."""
-        work = {
-            "problem": self.problem,
-            "policy": self.label,
-            "parameters": self.policy,
-            "seed": self.seed,
-            "instances": self.block.instances,
-            "runs": self.block.runs,
-            "horizon": self.horizon,
-            "checkpoints": _digest_of_rounds(self.rounds),
-            "code": self.code,
-            "own": self.own,
-        }
-        return hashlib.sha256(json.dumps(work, sort_keys=True).encode()).hexdigest()[:24]
-
-    @property
-    def name(self) -> str:
-        """The shard's name, without what depends on its content."""
-        return f"{self.purpose}-{self.identity}"
-
-
-@lru_cache(maxsize=16)
-def _digest_of_rounds(rounds: tuple[int, ...]) -> str:
-    return hashlib.sha256(json.dumps(rounds).encode()).hexdigest()
 
 
 Chosen = Mapping[tuple[int, int], str]
@@ -361,102 +288,3 @@ class Blocks:
         for first in range(0, self.instances, high):
             for run in range(0, self.runs, wide):
                 yield Block((first, min(first + high, self.instances)), (run, min(run + wide, self.runs)))
-
-
-@lru_cache(maxsize=512)
-def _instance(problem: str, seed: int, number: int, rounds: tuple[int, ...]) -> Instance:
-    """An instance with its benchmark, kept for the policies that follow."""
-    return Instance.of(draw_instance(family_from(problem)[0], seed, number), np.array(rounds))
-
-
-def compute(
-    task: Task, progress: Callable[[int], None] | None = None, stopped: Callable[[], bool] = lambda: False
-) -> bytes:
-    """A shard as the bytes of a Parquet file: one row per run and checkpoint. A function of the task alone."""
-    import_modules(task.imports)
-    policy, rounds = policy_from(task.policy), np.array(task.rounds)
-    _check_sources(task, policy)
-    parts = []
-    for number, run in product(range(*task.block.instances), range(*task.block.runs)):
-        instance = _instance(task.problem, task.seed, number, task.rounds)
-        done = run_once(
-            instance.problem,
-            policy,
-            rounds=rounds,
-            seed=task.seed,
-            instance=number,
-            number=run,
-            trace=False,
-            progress=progress,
-            stopped=stopped,
-        )
-        regret = instance.benchmark - done.utility
-        loss = grid_loss(policy, instance, task.horizon)
-        parts.append(
-            polars.DataFrame(
-                {
-                    "problem": [task.problem] * len(rounds),
-                    "policy": [task.label] * len(rounds),
-                    "parameters": [task.policy] * len(rounds),
-                    "instance": np.full(len(rounds), number, dtype=np.int32),
-                    "run": np.full(len(rounds), run, dtype=np.int32),
-                    "round": rounds,
-                    "regret": regret,
-                    "realised_regret": instance.benchmark - done.realised,
-                    "grid_regret": [None] * len(rounds) if loss is None else regret - loss * rounds,
-                    "utility": done.utility,
-                    "allocation": done.allocation.astype(np.float32).tolist(),
-                    "impact": done.impact.astype(np.float32).tolist(),
-                    **_parity(instance, done, len(rounds)),
-                },
-                schema=SCHEMA,
-            )
-        )
-    buffer = io.BytesIO()
-    polars.concat(parts).write_parquet(buffer, compression="zstd", statistics=False)
-    return buffer.getvalue()
-
-
-def _check_sources(task: Task, policy: Policy) -> None:
-    """A worker may have another version of somebody's module than the one the experiment was planned with."""
-    entry = entry_of(parse(task.problem).name)
-    if task.own != "+".join(filter(None, (own_hash((entry.recipe, entry.measure)), own_hash(policy)))):
-        raise AftereffectError(
-            f"{task.label!r} on {task.problem!r}: the modules {', '.join(task.imports)} are not the same where this is "
-            "computed as where it was asked for"
-        )
-
-
-def _parity(instance: Instance, done: Run, count: int) -> dict[str, Any]:
-    """How fair a run was, where the problem has a fairness measure; nulls elsewhere."""
-    if instance.problem.fairness is None:
-        return {name: [None] * count for name in ("violation", "violated", "measure", "fair_utility", "fair_price")}
-    fair = instance.fair
-    return {
-        "violation": done.violation,
-        "violated": done.violated,
-        "measure": instance.problem.measure(done.impact).astype(np.float32).tolist(),
-        "fair_utility": [None if fair is None else fair.utility] * count,
-        "fair_price": [None if fair is None else fair.price] * count,
-    }
-
-
-SCHEMA: dict[str, Any] = {
-    "problem": polars.String,
-    "policy": polars.String,
-    "parameters": polars.String,
-    "instance": polars.Int32,
-    "run": polars.Int32,
-    "round": polars.Int64,
-    "regret": polars.Float64,
-    "realised_regret": polars.Float64,
-    "grid_regret": polars.Float64,
-    "utility": polars.Float64,
-    "allocation": polars.List(polars.Float32),
-    "impact": polars.List(polars.Float32),
-    "violation": polars.Float64,
-    "violated": polars.Float64,
-    "measure": polars.List(polars.Float32),
-    "fair_utility": polars.Float64,
-    "fair_price": polars.Float64,
-}

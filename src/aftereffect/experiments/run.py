@@ -21,8 +21,9 @@ from aftereffect.experiments.parameters import (
     values_of,
     with_parameters,
 )
-from aftereffect.experiments.plan import SCHEMA, Plan, Task
+from aftereffect.experiments.plan import Plan
 from aftereffect.experiments.searches import Search, chosen
+from aftereffect.experiments.shards import SCHEMA, Task
 from aftereffect.experiments.spec import Spec
 from aftereffect.experiments.store import TUNING, Say, Store, scan, written_searches
 from aftereffect.model.curves import Floats

@@ -35,8 +35,9 @@ from aftereffect._files import (
     write_inside,
 )
 from aftereffect.errors import AftereffectError
-from aftereffect.experiments.plan import SCHEMA, Chosen, Plan, Task
+from aftereffect.experiments.plan import Chosen, Plan
 from aftereffect.experiments.searches import Search, chosen, searches
+from aftereffect.experiments.shards import SCHEMA, Task
 from aftereffect.experiments.spec import parse_spec
 from aftereffect.plugins import import_modules
 
