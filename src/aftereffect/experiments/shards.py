@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,9 @@ from aftereffect.model.family_notation import family_from
 from aftereffect.notation import parse
 from aftereffect.plugins import import_modules
 from aftereffect.policies.base import Policy, policy_from
-from aftereffect.simulation.runs import Instance, Run, run_once
-from aftereffect.simulation.simulate import draw_instance, grid_loss
+from aftereffect.simulation.result import Result
+from aftereffect.simulation.runs import Instance, run_once
+from aftereffect.simulation.simulate import draw_instance, gather
 
 
 @dataclass(frozen=True)
@@ -106,41 +106,22 @@ def compute(
     policy, rounds = policy_from(task.policy), np.array(task.rounds)
     _check_sources(task, policy)
     parts = []
-    for number, run in product(range(*task.block.instances), range(*task.block.runs)):
+    for number in range(*task.block.instances):
         instance = _instance(task.problem, task.seed, number, task.rounds)
-        done = run_once(
-            instance.problem,
-            policy,
-            rounds=rounds,
-            seed=task.seed,
-            instance=number,
-            number=run,
-            trace=False,
-            progress=progress,
-            stopped=stopped,
-        )
-        regret = instance.benchmark - done.utility
-        loss = grid_loss(policy, instance, task.horizon)
-        parts.append(
-            polars.DataFrame(
-                {
-                    "problem": [task.problem] * len(rounds),
-                    "policy": [task.label] * len(rounds),
-                    "parameters": [task.policy] * len(rounds),
-                    "instance": np.full(len(rounds), number, dtype=np.int32),
-                    "run": np.full(len(rounds), run, dtype=np.int32),
-                    "round": rounds,
-                    "regret": regret,
-                    "realised_regret": instance.benchmark - done.realised,
-                    "grid_regret": [None] * len(rounds) if loss is None else regret - loss * rounds,
-                    "utility": done.utility,
-                    "allocation": done.allocation.astype(np.float32).tolist(),
-                    "impact": done.impact.astype(np.float32).tolist(),
-                    **_parity(instance, done, len(rounds)),
-                },
-                schema=SCHEMA,
+        done = [
+            run_once(
+                instance.problem,
+                policy,
+                rounds=rounds,
+                seed=task.seed,
+                instance=number,
+                number=run,
+                progress=progress,
+                stopped=stopped,
             )
-        )
+            for run in range(*task.block.runs)
+        ]
+        parts.append(_rows(task, number, gather(policy, [instance], rounds, len(done), done)))
     buffer = io.BytesIO()
     polars.concat(parts).write_parquet(buffer, compression="zstd", statistics=False)
     return buffer.getvalue()
@@ -156,18 +137,25 @@ def _check_sources(task: Task, policy: Policy) -> None:
         )
 
 
-def _parity(instance: Instance, done: Run, count: int) -> dict[str, Any]:
-    """How fair a run was, where the problem has a fairness measure; nulls elsewhere."""
-    if instance.problem.fairness is None:
-        return {name: [None] * count for name in ("violation", "violated", "measure", "fair_utility", "fair_price")}
-    fair = instance.fair
-    return {
-        "violation": done.violation,
-        "violated": done.violated,
-        "measure": instance.problem.measure(done.impact).astype(np.float32).tolist(),
-        "fair_utility": [None if fair is None else fair.utility] * count,
-        "fair_price": [None if fair is None else fair.price] * count,
-    }
+def _rows(task: Task, number: int, result: Result) -> polars.DataFrame:
+    """One instance's runs as rows of the shard, nulls where the problem has no fairness measure or no fair optimum."""
+    fair = result.parity
+    optimum = None if fair is None else fair.optimum[0]
+    told = {"problem": task.problem, "policy": task.label, "parameters": task.policy, "instance": number}
+    told |= {} if optimum is None else {"fair_utility": optimum.utility, "fair_price": optimum.price}
+    by_arm = {"allocation": result.allocations, "impact": result.impacts} | (
+        {} if fair is None else {"measure": fair.measures}
+    )
+    rows = result.to_frame().with_columns(
+        polars.col("run") + task.block.runs[0],
+        *(polars.lit(value).alias(name) for name, value in told.items()),
+        *(
+            polars.Series(name, values.reshape(-1, values.shape[-1]).astype(np.float32).tolist())
+            for name, values in by_arm.items()
+        ),
+    )
+    blank = [polars.lit(None).alias(name) for name in SCHEMA if name not in rows.columns]
+    return rows.with_columns(blank).select(polars.col(name).cast(kind) for name, kind in SCHEMA.items())
 
 
 SCHEMA: dict[str, Any] = {
