@@ -28,6 +28,20 @@ def test_the_charts_over_time_are_the_record(service: Service) -> None:
     assert all(0.4 < value < 0.6 for value in achieved["even split, by today's curves"])
 
 
+def test_the_curves_are_those_of_the_explanation(service: Service) -> None:
+    program = service.store.create("believed", ARMS, policy="curve-thompson:memory_bound=0.9,levels=100")
+    for split in ([0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.4, 0.4, 0.2]):
+        program.ask()
+        program.tell([0.6, 0.5, 0.4], trials=[50, 50, 50], allocation=split)
+    program.ask()
+    for arm, drawn in zip(program.explain()["arms"], charts(program)["curves"], strict=True):
+        at = drawn["share"].index(pytest.approx(arm["share"]))
+        assert drawn["estimate"][at] == pytest.approx(arm["estimate"])
+        wide = [min(1, max(0, arm["estimate"] + side * 1.96 * arm["deviation"])) for side in (-1, 1)]
+        assert [drawn["low"][at], drawn["high"][at]] == pytest.approx(wide)
+        assert any(y is not None for y in drawn["seen"])
+
+
 def test_without_curves_there_is_no_even_split_and_no_impact(service: Service) -> None:
     program = service.store.program("calls")
     program.ask()

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import aftereffect as ae
 from aftereffect.experiments.slopes import SumUCB
+from aftereffect.model.impacts import discounted_average
 from aftereffect.theory.bounds import history_lower_slack
 from aftereffect.theory.hard import (
     HardInstance,
     compare_history_with_action,
-    discounted_average,
     draw_hard,
     hard_intervals,
     hard_regret,

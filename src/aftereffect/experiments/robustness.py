@@ -20,10 +20,9 @@ from aftereffect.oracle.benchmark import fixed_utilities, moving_utilities
 from aftereffect.oracle.best_fixed import best_fixed
 from aftereffect.policies.base import Policy
 from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson
+from aftereffect.policies.curves.estimates import BAND
 from aftereffect.simulation.runs import run_once, setting_for
 from aftereffect.simulation.simulate import draw_instance, simulate
-
-BAND = 1.96  # deviations on each side of an estimate
 
 
 def explanations(

@@ -319,3 +319,14 @@ class OwnImpact(Impact):
                 state, impact = self.step(state, float(share))
             limits.append(impact)
         return polyline(shares.tolist(), limits, what="limit of the own impact")
+
+
+def discounted_average(allocations: npt.ArrayLike, memory: float) -> Floats:
+    """Equation (2) of a sequence of allocations, (rounds, arms)."""
+    shares = np.asarray(allocations, dtype=np.float64)
+    impacts, value, weight = np.empty_like(shares), np.zeros(shares.shape[1]), 0.0
+    for t, share in enumerate(shares):
+        weight = 1.0 + memory * weight
+        value = value + (share - value) / weight
+        impacts[t] = value
+    return impacts

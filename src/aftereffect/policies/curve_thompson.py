@@ -35,7 +35,7 @@ from aftereffect.policies.base import (
     register,
 )
 from aftereffect.policies.curves.decision import decide, decide_by_draw
-from aftereffect.policies.curves.estimates import components, mixture
+from aftereffect.policies.curves.estimates import components, copied, mixture
 from aftereffect.policies.curves.fit import (
     BELIEF,
     BOOKED,
@@ -291,8 +291,9 @@ def believed(state: CurvesState) -> tuple[Floats, Floats]:
     """Every arm's curve and its deviation: over all memories and fields that the evidence leaves in, or of the latest past."""
     if state.now["age"][0] == 0:
         return mixture(list(components(state, state.levels, LEFT_OUT)))
-    mix(state)
-    return state.mixed[0].clip(0.0, 1.0), np.sqrt(state.mixed[1])
+    latest = copied(state)  # mixing leaves other curves to be sampled from
+    mix(latest)
+    return latest.mixed[0].clip(0.0, 1.0), np.sqrt(latest.mixed[1])
 
 
 def stage_of(state: CurvesState) -> str:

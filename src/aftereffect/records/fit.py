@@ -18,8 +18,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson, levels_near
-from aftereffect.policies.curves.estimates import Component, components, fold, mixture, observations
-from aftereffect.policies.curves.fit import COUNT, PRECISION, PULLED
+from aftereffect.policies.curves.estimates import BAND, Component, components, fold, mixture, observations, seen_means
 from aftereffect.policies.curves.state import CurvesState
 from aftereffect.policies.curves.tracks import estimated_memory
 from aftereffect.policies.setting import Grid, Setting
@@ -31,7 +30,6 @@ from aftereffect.records.reading import read_records
 from aftereffect.records.summary import summary
 from aftereffect.records.table import Records
 
-BAND = 1.96  # deviations on either side: 95 percent
 RECENT = 8  # rounds whose mean split counts as today's: one week's may be a whim
 
 
@@ -161,10 +159,8 @@ class Fit:
 
     def seen(self, name: str) -> tuple[Floats, Floats, Floats]:
         """At which impacts an arm was seen, its mean reward there in the records' unit, and how often; likeliest memory."""
-        booked, k = self.state.banks[self.state.now["track"][0]], self.records.arm(name)
-        nodes = np.flatnonzero(booked[COUNT, k] > 0)
-        means = booked[PULLED, k, nodes] / booked[PRECISION, k, nodes]
-        return nodes / self.steps, self.records.as_told(means), booked[COUNT, k, nodes]
+        nodes, means, counts = seen_means(self.state, self.records.arm(name))
+        return nodes / self.steps, self.records.as_told(means), counts
 
     def impacts(self) -> Floats:
         """(rounds, arms): the impact that the past had made by each round, by the memory's estimate."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from aftereffect.errors import AftereffectError
 from aftereffect.model.curves import Floats
+from aftereffect.model.impacts import discounted_average
 from aftereffect.model.world import Ints
 from aftereffect.policies.agent import Agent
-from aftereffect.policies.curves.fit import COUNT, PRECISION, PULLED
-from aftereffect.policies.curves.look import mix
-from aftereffect.policies.curves.state import CurvesState, bank_of
+from aftereffect.policies.curve_thompson import believed
+from aftereffect.policies.curves.estimates import BAND, seen_means
+from aftereffect.policies.curves.state import CurvesState
 from aftereffect.report.drawing import finish_axes
 from aftereffect.report.fit_figure import ARMS, COLUMNS, DRAWN, ESTIMATE, LARGEST, PANEL, TODAY
 from aftereffect.report.style import plain
@@ -21,8 +22,6 @@ from aftereffect.report.style import plain
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-BAND = 2.0  # deviations
 
 
 def draw_agent(agent: Agent) -> Figure:
@@ -34,41 +33,46 @@ def draw_agent(agent: Agent) -> Figure:
     curves = _curves(agent)
     if curves is None and not agent.rounds:
         raise AftereffectError("nothing to plot yet: this agent has no curves and no rounds")
-    shown = 0 if curves is None else min(len(names), DRAWN)
+    shown = [] if curves is None else [(curves, k) for k in range(min(len(names), DRAWN))]
     columns = COLUMNS
-    rows = math.ceil(shown / columns)
+    rows = math.ceil(len(shown) / columns)
     figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * (rows + 1) + 0.4), layout="constrained")
     grid = figure.add_gridspec(rows + 1, columns)
-    for k in range(shown):
-        _draw_curve(figure.add_subplot(grid[k // columns, k % columns]), agent, curves, k, names[k])
+    for believed_now, k in shown:
+        _draw_curve(figure.add_subplot(grid[k // columns, k % columns]), agent, believed_now, k, names[k])
     _draw_shares(figure.add_subplot(grid[rows, :2]), agent, curves, names)
     _draw_achieved(figure.add_subplot(grid[rows, 2:]), agent, curves)
     return figure
 
 
-def _curves(agent: Agent) -> CurvesState | None:
-    """The curves that the advice came from, mixed over what is believed."""
+class Curves(NamedTuple):
+    """The curves that the advice came from, as they are believed."""
+
+    state: CurvesState
+    mean: Floats  # (arms, N + 1)
+    deviation: Floats
+
+    @property
+    def memory(self) -> float:
+        """The memory of the track in use."""
+        return float(self.state.tracks["memory"][int(self.state.now["track"][0])])
+
+
+def _curves(agent: Agent) -> Curves | None:
     answered = agent.answered
     state = getattr(answered, "curves", answered)
-    if not isinstance(state, CurvesState):
-        return None
-    mix(state)
-    return state
+    return Curves(state, *believed(state)) if isinstance(state, CurvesState) else None
 
 
-def _draw_curve(ax: Axes, agent: Agent, curves: Any, k: int, name: str) -> None:
-    mean, deviation = curves.mixed[0, k], np.sqrt(curves.mixed[1, k])
+def _draw_curve(ax: Axes, agent: Agent, curves: Curves, k: int, name: str) -> None:
+    mean, deviation = curves.mean[k], curves.deviation[k]
     share = np.linspace(0, 1, len(mean))
     low, high = np.clip(mean - BAND * deviation, 0, 1), np.clip(mean + BAND * deviation, 0, 1)
     ax.fill_between(share, low, high, color=ESTIMATE, alpha=0.18, linewidth=0, label="95 % band")
-    ax.plot(share, mean.clip(0, 1), color=ESTIMATE, linewidth=1.6, label="estimate")
-    booked = curves.banks[bank_of(curves, int(curves.now["age"][0]))][:, k]
-    seen = np.flatnonzero(booked[COUNT] > 0)
+    ax.plot(share, mean, color=ESTIMATE, linewidth=1.6, label="estimate")
+    seen, means, counts = seen_means(curves.state, k)
     if len(seen):
-        size = LARGEST * booked[COUNT, seen] / booked[COUNT, seen].max()
-        ax.scatter(
-            share[seen], booked[PULLED, seen] / booked[PRECISION, seen], s=size, color="0.35", alpha=0.55, linewidth=0
-        )
+        ax.scatter(share[seen], means, s=LARGEST * counts / counts.max(), color="0.35", alpha=0.55, linewidth=0)
     ax.axvline(float(agent.ask()[k]), color=TODAY, linewidth=1.2, linestyle="--", label="advised")
     ax.set_xlim(0, 1)
     finish_axes(ax, "share held", "response", name)
@@ -83,9 +87,9 @@ def _shares(agent: Agent) -> tuple[Ints, Floats]:
     return np.arange(agent.rounds - len(log) + 1, agent.rounds + 1), shares
 
 
-def _draw_shares(ax: Axes, agent: Agent, curves: Any, names: list[str]) -> None:
+def _draw_shares(ax: Axes, agent: Agent, curves: Curves | None, names: list[str]) -> None:
     rounds, shares = _shares(agent)
-    impact = None if curves is None else _impacts(shares, float(curves.tracks["memory"][int(curves.now["track"][0])]))
+    impact = None if curves is None else discounted_average(shares, curves.memory)
     for k, name in enumerate(names[:DRAWN]):
         colour = ARMS[k % len(ARMS)]
         ax.plot(rounds, shares[:, k], color=colour, linewidth=0.8, alpha=0.6, label=name if impact is None else None)
@@ -97,17 +101,7 @@ def _draw_shares(ax: Axes, agent: Agent, curves: Any, names: list[str]) -> None:
     finish_axes(ax, "round", what, "What was given, and what the past made of it")
 
 
-def _impacts(shares: Floats, memory: float) -> Floats:
-    """Discounted averages of the shares, from the first round of the log on."""
-    impact, held, weight = np.zeros_like(shares), np.zeros(shares.shape[1]), 0.0
-    for i, row in enumerate(shares):
-        weight = 1.0 + memory * weight
-        held = held + (row - held) / weight
-        impact[i] = held
-    return impact
-
-
-def _draw_achieved(ax: Axes, agent: Agent, curves: Any) -> None:
+def _draw_achieved(ax: Axes, agent: Agent, curves: Curves | None) -> None:
     """What each round earned, beside what today's curves expect of its shares where the past has made them the impact."""
     rounds, shares = _shares(agent)
     log = agent._course.log
@@ -119,9 +113,9 @@ def _draw_achieved(ax: Axes, agent: Agent, curves: Any) -> None:
     ]
     ax.plot(rounds, earned, "o", markersize=3, color="0.35", alpha=0.7, label="achieved")
     if curves is not None and len(rounds):
-        impact = _impacts(shares, float(curves.tracks["memory"][int(curves.now["track"][0])]))
-        nodes = np.rint(impact * (curves.mixed.shape[2] - 1)).astype(int)
-        mean = np.stack([curves.mixed[0, k, nodes[:, k]] for k in range(shares.shape[1])], axis=1).clip(0, 1)
+        impact = discounted_average(shares, curves.memory)
+        nodes = np.rint(impact * (curves.mean.shape[1] - 1)).astype(int)
+        mean = np.stack([curves.mean[k, nodes[:, k]] for k in range(shares.shape[1])], axis=1)
         ax.plot(rounds, (shares * mean).sum(axis=1), color=ESTIMATE, linewidth=1.6, label="expected by today's curves")
     ax.legend(fontsize=8, frameon=False)
     finish_axes(ax, "round", "reward a unit", "Expected against achieved")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from aftereffect.model.curves import Floats
+from aftereffect.model.impacts import discounted_average
 from aftereffect.policies.agent import Agent
-from aftereffect.policies.curves.estimates import components, mixture
-from aftereffect.policies.curves.fit import COUNT, PRECISION, PULLED
+from aftereffect.policies.curve_thompson import believed
+from aftereffect.policies.curves.estimates import BAND, seen_means
+from aftereffect.policies.curves.fit import COUNT
 from aftereffect.policies.curves.state import CurvesState
 from aftereffect.programs.fold import whole_units
 from aftereffect.programs.program import Program
@@ -21,7 +22,6 @@ EVENTS_SHOWN = 50
 SEARCHED = 5000  # latest events that a search looks through
 ROUNDS_DRAWN = 520
 NODES_DRAWN = 101
-BAND = 1.96  # deviations: 95 percent
 
 
 def program_view(program: Program, search: str = "", before: int | None = None, audit: bool = False) -> dict[str, Any]:
@@ -143,12 +143,8 @@ def _even_split(curves: list[dict[str, Any]]) -> float | None:
 
 def _impacts(arms: list[str], rounds: list[dict[str, Any]], memory: float) -> list[dict[str, Any]]:
     """The discounted average of each arm's past shares, from the first round that is drawn."""
-    impact, weight, rows = np.zeros(len(arms)), 0.0, []
-    for row in rounds:
-        weight = 1.0 + memory * weight
-        impact = impact + (np.array([row["allocation"].get(arm, 0.0) for arm in arms]) - impact) / weight
-        rows.append(impact.tolist())
-    return [{"label": arm, "values": [row[k] for row in rows]} for k, arm in enumerate(arms)]
+    impacts = discounted_average([[row["allocation"].get(arm, 0.0) for arm in arms] for row in rounds], memory)
+    return [{"label": arm, "values": values} for arm, values in zip(arms, impacts.T.tolist(), strict=True)]
 
 
 def curves(agent: Agent) -> list[dict[str, Any]]:
@@ -156,29 +152,23 @@ def curves(agent: Agent) -> list[dict[str, Any]]:
     state = getattr(agent.state, "curves", agent.state)
     if not isinstance(state, CurvesState) or not state.banks[:, COUNT].any():
         return []
-    mean, deviation = mixture(list(components(state, state.home)))
-    booked, steps = state.banks[state.now["track"][0]], mean.shape[1] - 1
-    drawn = np.unique(np.linspace(0, steps, NODES_DRAWN).round().astype(int))
-    return [
-        {
-            "arm": name,
-            "share": (drawn / steps).tolist(),
-            "estimate": mean[k, drawn].tolist(),
-            "low": (mean[k] - BAND * deviation[k])[drawn].clip(0, 1).tolist(),
-            "high": (mean[k] + BAND * deviation[k])[drawn].clip(0, 1).tolist(),
-            "seen": _means_seen(booked[:, k], drawn),
-        }
-        for k, name in enumerate(agent.arm_names)
-    ]
+    mean, deviation = believed(state)
+    return [_drawn(state, k, mean[k], deviation[k]) | {"arm": name} for k, name in enumerate(agent.arm_names)]
 
 
-def _means_seen(booked: Floats, drawn: npt.NDArray[np.int64]) -> list[float | None]:
-    """The mean reward that was booked nearest to each node that is drawn; None where nothing was."""
-    nearest = np.abs(np.arange(booked.shape[1])[:, None] - drawn[None]).argmin(axis=1)
-    precision, pulled = np.zeros(len(drawn)), np.zeros(len(drawn))
-    np.add.at(precision, nearest, booked[PRECISION])
-    np.add.at(pulled, nearest, booked[PULLED])
-    return [float(p / w) if w > 0 else None for p, w in zip(pulled, precision, strict=True)]
+def _drawn(state: CurvesState, k: int, mean: Floats, deviation: Floats) -> dict[str, Any]:
+    """An arm's curve at as many nodes as a chart shows, and wherever it was seen."""
+    steps = len(mean) - 1
+    seen, means, _ = seen_means(state, k)
+    nodes = np.union1d(np.linspace(0, steps, NODES_DRAWN).round().astype(int), seen)
+    found = dict(zip(seen.tolist(), means.tolist(), strict=True))
+    return {
+        "share": (nodes / steps).tolist(),
+        "estimate": mean[nodes].tolist(),
+        "low": (mean - BAND * deviation)[nodes].clip(0, 1).tolist(),
+        "high": (mean + BAND * deviation)[nodes].clip(0, 1).tolist(),
+        "seen": [found.get(node) for node in nodes.tolist()],
+    }
 
 
 def _over_time(

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from aftereffect.errors import require
 from aftereffect.model.curves import Floats
-from aftereffect.model.impacts import Discounted, Impact, Instant
+from aftereffect.model.impacts import Discounted, Impact, Instant, discounted_average
 from aftereffect.model.problem import Problem
 from aftereffect.model.responses import Bump
 from aftereffect.model.world import Ints
@@ -185,14 +185,3 @@ def compare_history_with_action(problem: Problem, allocations: npt.ArrayLike) ->
     most = best_fixed(problem).utility * len(shares)
     slack = history_lower_slack(memory, len(shares), problem.arms, problem.lipschitz)
     return HistoryAgainstAction(most - float(felt.sum()), most - float(acted.sum()), slack, float((felt - acted).max()))
-
-
-def discounted_average(allocations: npt.ArrayLike, memory: float) -> Floats:
-    """Equation (2) of a sequence of allocations, (rounds, arms)."""
-    shares = np.asarray(allocations, dtype=np.float64)
-    impacts, value, weight = np.empty_like(shares), np.zeros(shares.shape[1]), 0.0
-    for t, share in enumerate(shares):
-        weight = 1.0 + memory * weight
-        value = value + (share - value) / weight
-        impacts[t] = value
-    return impacts

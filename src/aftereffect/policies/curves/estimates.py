@@ -16,11 +16,12 @@ import numpy as np
 
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.curves.fit import COUNT, MEAN, VARIANCE, covariances, fit_all, renew_noise
+from aftereffect.policies.curves.fit import COUNT, MEAN, PRECISION, PULLED, VARIANCE, covariances, fit_all, renew_noise
 from aftereffect.policies.curves.look import look, review
-from aftereffect.policies.curves.state import CurvesState, take_in
+from aftereffect.policies.curves.state import CurvesState, bank_of, take_in
 from aftereffect.policies.curves.tracks import TEMPERED
 
+BAND = 1.96  # deviations on each side of an estimate: 95 percent
 KEPT = 0.01  # weight, against the best component's, below which one is left out
 TREND = 0.7  # deviation of the slope, in the arm's rate there, with which a curve may go on beyond where it was seen
 
@@ -42,13 +43,13 @@ def fold(fresh: CurvesState, shares: Floats, seen: Floats, rewards: Floats) -> C
     The first pass is that of an agent; it learns noise and smoothness on the way, and whether responses drift. The second
     books everything again with the noise learned from all.
     """
-    first = _copied(fresh)
+    first = copied(fresh)
     for t in range(len(shares)):
         review(first, t + 1)
         look(first, t + 1)
         take_in(first, shares[t], seen[t], rewards[t])
     settle_noise(first, len(shares) + 1)
-    second = _copied(fresh)
+    second = copied(fresh)
     for name in ("noise", "spread", "belief", "scores", "leads"):
         getattr(second, name)[...] = getattr(first, name)
     for name in ("track", "field", "measured"):
@@ -78,7 +79,8 @@ def settle_noise(state: CurvesState, t: int) -> None:
     renew_noise(booked, state.posterior, state.noise, state.spread, bool(now["measured"][0] == 0))
 
 
-def _copied(state: CurvesState) -> CurvesState:
+def copied(state: CurvesState) -> CurvesState:
+    """The same state, to be worked on."""
     return state._replace(**{name: part.copy() for name, part in state._asdict().items()})
 
 
@@ -147,3 +149,10 @@ def mixture(parts: list[Component]) -> tuple[Floats, Floats]:
 def observations(state: CurvesState) -> Floats:
     """(arms, N + 1): how many observations were booked at each impact, on the track in use."""
     return np.asarray(state.banks[state.now["track"][0], COUNT].copy())
+
+
+def seen_means(state: CurvesState, k: int) -> tuple[Ints, Floats, Floats]:
+    """At which nodes an arm was seen, its mean reward there and how often, as far as the past is trusted."""
+    booked = state.banks[bank_of(state, int(state.now["age"][0]))][:, k]
+    nodes = np.flatnonzero(booked[COUNT] > 0)
+    return nodes, booked[PULLED, nodes] / booked[PRECISION, nodes], booked[COUNT, nodes]
