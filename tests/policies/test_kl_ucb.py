@@ -16,7 +16,7 @@ from aftereffect._random import POLICY, stream
 from aftereffect.errors import AftereffectError
 from aftereffect.model.curves import Floats
 from aftereffect.model.feedback import Feedback
-from aftereffect.policies.kl_ucb import BOUND, COUNT, DRIFT, LOG, SLOPE, SUM, KLUCBState, kl_upper, learn_bounds
+from aftereffect.policies.kl_ucb import BEFORE, CELL, KLUCBState, kl_upper, learn_bounds
 from aftereffect.policies.rules import bind
 from aftereffect.simulation.runs import setting_for
 from tests.policies.twins import kl, kl_bound
@@ -96,15 +96,15 @@ def _own_failures(q: float, chance: float, runs: int, length: int, *, anytime: b
     Without `anytime` the budget is cut to ln(1/d), as would do for a count that is settled beforehand.
     """
     rewards = np.random.default_rng(11).random((runs, length)) < q
-    cells, work, failures = np.zeros((5, 1, 2)), np.zeros((3, 3)), 0
+    cells, before, failures = np.zeros((1, 2), dtype=CELL), np.zeros(3, dtype=BEFORE), 0
     for row in rewards.astype(float):
         total = 0.0
         for n, reward in enumerate(row, start=1):
             total += reward
-            cells[COUNT, 0, 0], cells[SUM, 0, 0] = n, total
+            cells[0, 0]["count"], cells[0, 0]["reward"] = n, total
             log = -math.log(chance) - (0.0 if anytime else 0.5 * math.log(1 + math.pi * n))
-            learn_bounds(cells, 0, 1.0, log, work)
-            if cells[BOUND, 0, 0] < q:
+            learn_bounds(cells, 0, 1.0, log, before)
+            if cells[0, 0]["bound"] < q:
                 failures += 1
                 break
     return failures
@@ -129,17 +129,17 @@ def never_covered(
     setting = setting_for(problem, rounds, stream(seed, 0, 0, POLICY))
     state = policy.state(setting)
     rule, asked = bind(state), np.zeros(problem.arms)
-    slope, used = state.constants[SLOPE], state.constants[LOG] if log is None else log
-    real = truth(problem, state.cells.shape[2] - 1) - 0.5 * slope - 1e-12
-    cells, work, missed = state.cells.copy(), state.work.copy(), False
+    slope, used = state.settings["slope"][0], state.settings["log"][0] if log is None else log
+    real = truth(problem, state.cells.shape[1] - 1) - 0.5 * slope - 1e-12
+    cells, before, missed = state.cells.copy(), state.before.copy(), False
     for t in range(rounds):
         rule.ask(state, t + 1, asked)
         assert asked.tolist() == trace.allocation[0, t].tolist()
         rule.tell(state, t + 1, asked, trace.seen[0, t], trace.reward[0, t])
         cells[...] = state.cells
         for k in range(problem.arms):
-            learn_bounds(cells, k, slope, used, work)
-        missed = missed or bool(np.any(cells[BOUND] < real))
+            learn_bounds(cells, k, slope, used, before)
+        missed = missed or bool(np.any(cells["bound"] < real))
     return missed, state
 
 
@@ -174,16 +174,16 @@ def test_memory_may_be_an_upper_bound() -> None:
 def test_bounds_are_not_vacuous() -> None:
     problem = ae.problem("patrol", arms=2, memory=0.5, seed=1)
     _, state = never_covered(problem, ae.KLUCB(levels=10), 5000, 1)
-    over = state.cells[BOUND] - truth(problem, 10)
-    most = np.unravel_index(np.argmax(state.cells[COUNT]), over.shape)
+    over = state.cells["bound"] - truth(problem, 10)
+    most = np.unravel_index(np.argmax(state.cells["count"]), over.shape)
     assert over[most] < 0.15
-    assert np.all(state.cells[BOUND, :, 4:7] < 0.95)
+    assert np.all(state.cells["bound"][:, 4:7] < 0.95)
 
 
-# The drift, and what may be booked.
+# How far the impact lags behind, and what may be booked.
 
 
-def test_drift_bounds_the_distance_of_the_impact() -> None:
+def test_the_lag_bounds_the_distance_of_the_impact() -> None:
     problem = ae.problem("lipschitz", arms=3, memory=0.6, seed=2)
     policy = ae.KLUCB(memory=0.7, levels=6)
     trace = ae.simulate(problem, policy, 2000, runs=1, seed=4, trace=True, threads=1).trace
@@ -193,8 +193,8 @@ def test_drift_bounds_the_distance_of_the_impact() -> None:
     for t in range(2000):
         rule.tell(state, t + 1, trace.allocation[0, t], trace.seen[0, t], trace.reward[0, t])
         away = np.abs(trace.impact[0, t] - trace.allocation[0, t])
-        assert np.all(away <= state.path[DRIFT] + 1e-12)
-        booked[t] = state.cells[COUNT].sum()
+        assert np.all(away <= state.arms["lag"] + 1e-12)
+        booked[t] = state.cells["count"].sum()
     assert 0.8 * trace.seen[0].sum() < booked[-1] < trace.seen[0].sum()
 
 
@@ -204,17 +204,17 @@ def test_nothing_is_booked_before_the_impact_has_settled() -> None:
     for _ in range(8):
         agent.ask()
         agent.tell([0.5, 0.5], allocation=[0.3, 0.7])
-        counts.append(agent.state.cells[COUNT].sum())
+        counts.append(agent.state.cells["count"].sum())
     assert counts == [0, 0, 0, 0, 2, 4, 6, 8]  # from anywhere: .5^5 is the first below half a step
 
 
-def test_rounds_without_rewards_count_for_the_drift_only() -> None:
+def test_rounds_without_rewards_count_for_the_lag_only() -> None:
     agent = ae.KLUCB(memory=0.5, levels=10).start(arms=2, history=[[0.3, 0.7]] * 5)
-    assert agent.state.cells[COUNT].sum() == 0
+    assert agent.state.cells["count"].sum() == 0
     agent.ask()
     agent.tell([0.5, 0.5], allocation=[0.3, 0.7], trials=[3, 1])
-    assert agent.state.cells[COUNT, 0, 3] == 3
-    assert agent.state.cells[COUNT, 1, 7] == 1
+    assert agent.state.cells["count"][0, 3] == 3
+    assert agent.state.cells["count"][1, 7] == 1
 
 
 # Parameters and explanation.

@@ -517,7 +517,7 @@ class KLUCB(Twin):
         self.least = math.ceil(patience / (1 - memory))
         self.cells = [[(0.0, 0.0)] * (levels + 1) for _ in range(arms)]  # observations, their summed reward
         self.at_choice = self.cells
-        self.shares, self.drift = [0.0] * arms, [1.0] * arms
+        self.shares, self.lag = [0.0] * arms, [1.0] * arms
         self.held: list[float] | None = None
         self.epochs, self.judged = 0, 0
 
@@ -564,10 +564,10 @@ class KLUCB(Twin):
 
     def tell(self, p: Sequence[float], seen: Sequence[float], reward: Sequence[float]) -> None:
         for k, share in enumerate(p):
-            self.drift[k] = self.memory * min(1.0, self.drift[k] + abs(share - self.shares[k]))
+            self.lag[k] = self.memory * min(1.0, self.lag[k] + abs(share - self.shares[k]))
             self.shares[k] = share
             j = min(range(self.levels + 1), key=lambda level: abs(level / self.levels - share))
-            if seen[k] and self.drift[k] + abs(share - j / self.levels) <= (0.5 + 1e-9) / self.levels:
+            if seen[k] and self.lag[k] + abs(share - j / self.levels) <= (0.5 + 1e-9) / self.levels:
                 n, total = self.cells[k][j]
                 self.cells[k][j] = (n + seen[k], total + seen[k] * reward[k])
 

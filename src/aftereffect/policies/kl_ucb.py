@@ -4,7 +4,7 @@ Assumptions. Rewards lie in [0, 1]; given the past, arm k's have mean r_k(f_k(t)
 every r_k is Lipschitz with constant L; the impact forgets at least as fast as `memory` says: |f_k(t) - p_k(t)| is at
 most memory |f_k(t-1) - p_k(t)| (the discounted average does so, with its own memory or any larger one).
 
-1. *Drift*. D_k(t) = memory min(1, D_k(t-1) + |p_k(t) - p_k(t-1)|) bounds |f_k(t) - p_k(t)|. An observation is booked at
+1. *Lag*. D_k(t) = memory min(1, D_k(t-1) + |p_k(t) - p_k(t-1)|) bounds |f_k(t) - p_k(t)|. An observation is booked at
    level j only if D_k + |p_k - j/N| <= 1/(2N): the impact then lies in that level's bin, and the observation's mean
    differs from r_k(j/N) by at most b = L/(2N).
 2. *Radius*. Let Y_1, Y_2, .. in [0, 1] have means, given the past, of at least q. With probability 1 - d, for all n at
@@ -31,7 +31,7 @@ import numpy as np
 
 from aftereffect._compile import helper, kernel
 from aftereffect._random import Words
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.model.impacts import Window
 from aftereffect.model.problem import Problem
 from aftereffect.oracle.search import Ints, best_plain
@@ -44,6 +44,7 @@ from aftereffect.policies.base import (
     need_memory,
     register,
 )
+from aftereffect.policies.by_name import named, record
 from aftereffect.policies.grid import deploy_levels, level_of, make_grid, most_tuned, runner_up
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.sense import require_sense
@@ -55,27 +56,34 @@ GROWTH = 1.2  # an allocation is held until some cell has this many times the ob
 PATIENCE = 4.0  # .. and this many times as many more as the memory is long, 1/(1 - memory): transients stay rare
 ROUNDING = 1e-9  # of a step: shares such as 3/20 are not exact in binary
 
-# rows of `cells`
-COUNT, SUM, BOUND, INDEX, DUE = 0, 1, 2, 3, 4
-# entries of `codes`
-RENEW, EPOCH = 0, 1
-# entries of `constants`
-MEMORY, SLOPE, LOG, LEAST = 0, 1, 2, 3
-# rows of `path`
-SHARE, DRIFT = 0, 1
-# rows of `work`: sums over the levels before one
-COUNTS, SUMS, MOMENTS = 0, 1, 2
+SETTINGS = np.dtype(
+    [
+        ("memory", "f8"),
+        ("slope", "f8"),  # Lipschitz constant per step of the grid
+        ("log", "f8"),  # ln(2 K (N + 1) / delta)
+        ("least", "f8"),  # least growth of a count within an epoch
+    ]
+)
+NOW = np.dtype([("renew", "i8"), ("epoch", "i8")])  # is a choice due, epochs begun
+ARM = np.dtype([("share", "f8"), ("lag", "f8")])  # last deployed, how far the impact may be from it
+CELL = np.dtype(
+    [("count", "f8"), ("reward", "f8"), ("bound", "f8"), ("due", "f8")]
+)  # due: the count that ends the epoch
+BEFORE = np.dtype([("count", "f8"), ("reward", "f8"), ("moment", "f8")])  # summed over the levels before one
 
 
 class KLUCBState(NamedTuple):
     rng: Words
-    codes: Ints  # is a choice due, epochs begun
-    constants: Floats  # memory, Lipschitz constant per step, ln(2 K (N + 1) / delta), least growth of a count
-    bounds: Ints  # (2, arms): lowest and highest level
+    settings: Records  # one record
+    now: Records  # one record
+    low: Ints  # lowest and highest levels
+    high: Ints
     levels: Ints  # held now
-    path: Floats  # (2, arms): share last deployed, how far the impact may be from it
-    cells: Floats  # (5, arms, N + 1): observations, their sum, bound, p times bound, observations that end the epoch
-    work: Floats  # (arms, at least 3; N + 2), for the sums over levels and for the oracle
+    arms: Records
+    cells: Records  # (arms, N + 1)
+    value: Floats  # (arms, N + 1): share times bound
+    before: Records  # (N + 2,), workspace
+    work: Floats  # (arms, N + 1), for the oracle
 
 
 @helper
@@ -113,30 +121,29 @@ def kl_upper(mean: float, budget: float) -> float:
 
 
 @helper
-def add_up(cells: Floats, k: int, work: Floats) -> None:
+def add_up(cells: Records, k: int, before: Records) -> None:
     """Observations, rewards and observations times level, summed over the levels before each."""
-    counts, sums, moments = work[COUNTS], work[SUMS], work[MOMENTS]
-    counts[0], sums[0], moments[0] = 0.0, 0.0, 0.0
-    for j in range(cells.shape[2]):
-        counts[j + 1] = counts[j] + cells[COUNT, k, j]
-        sums[j + 1] = sums[j] + cells[SUM, k, j]
-        moments[j + 1] = moments[j] + cells[COUNT, k, j] * j
+    for j in range(cells.shape[1]):
+        so_far, upto, cell = before[j], before[j + 1], cells[k, j]
+        upto.count = so_far.count + cell.count
+        upto.reward = so_far.reward + cell.reward
+        upto.moment = so_far.moment + cell.count * j
 
 
 @helper
-def pooled_bound(work: Floats, j: int, first: int, last: int, raised: float, log: float, known: float) -> float:
+def pooled_bound(before: Records, j: int, first: int, last: int, raised: float, log: float, known: float) -> float:
     """The bound at level j from the observations at levels first to last, if below the one `known`.
 
     `raised` is what the Lipschitz condition allows per level of distance; `log` is ln(1/d).
     """
-    counts, sums, moments = work[COUNTS], work[SUMS], work[MOMENTS]
-    n = counts[last + 1] - counts[first]
+    start, middle, end = before[first], before[j], before[last + 1]
+    n = end.count - start.count
     if n <= 0.0:
         return known
-    above = (moments[last + 1] - moments[j]) - j * (counts[last + 1] - counts[j])
-    below = j * (counts[j] - counts[first]) - (moments[j] - moments[first])
+    above = (end.moment - middle.moment) - j * (end.count - middle.count)
+    below = j * (middle.count - start.count) - (middle.moment - start.moment)
     stretch = 1.0 + raised * max(j - first, last - j)
-    mean = (sums[last + 1] - sums[first] + raised * (above + below)) / (n * stretch)
+    mean = (end.reward - start.reward + raised * (above + below)) / (n * stretch)
     budget = (log + 0.5 * math.log(1.0 + math.pi * n)) / n
     beaten = known / stretch
     if mean >= beaten or (beaten < 1.0 and bernoulli_kl(mean, beaten) <= budget):
@@ -145,70 +152,87 @@ def pooled_bound(work: Floats, j: int, first: int, last: int, raised: float, log
 
 
 @kernel
-def learn_bounds(cells: Floats, k: int, raised: float, log: float, work: Floats) -> None:
+def learn_bounds(cells: Records, k: int, raised: float, log: float, before: Records) -> None:
     """Arm k's bounds from all that was booked for it."""
-    count = cells.shape[2] - 1
-    bound = cells[BOUND, k]
-    add_up(cells, k, work)
+    count = cells.shape[1] - 1
+    add_up(cells, k, before)
     for j in range(count + 1):
-        best = pooled_bound(work, j, j, j, raised, log, 1.0)
+        best = pooled_bound(before, j, first=j, last=j, raised=raised, log=log, known=1.0)
         spent, width = log, 1
         while width <= count:
             spent += math.log(2.0)
-            best = pooled_bound(work, j, max(0, j - width), min(count, j + width), raised, spent, best)
+            first, last = max(0, j - width), min(count, j + width)
+            best = pooled_bound(before, j, first=first, last=last, raised=raised, log=spent, known=best)
             width *= 2
-        bound[j] = best
+        cells[k, j].bound = best
     for j in range(1, count + 1):
-        bound[j] = min(bound[j], bound[j - 1] + raised)
+        cells[k, j].bound = min(cells[k, j].bound, cells[k, j - 1].bound + raised)
     for j in range(count - 1, -1, -1):
-        bound[j] = min(bound[j], bound[j + 1] + raised)
+        cells[k, j].bound = min(cells[k, j].bound, cells[k, j + 1].bound + raised)
 
 
 def ask(state: KLUCBState, t: int, allocation: Floats) -> None:
-    cells, codes, constants = state.cells, state.codes, state.constants
-    count = cells.shape[2] - 1
-    if codes[RENEW] == 1:
-        for k in range(cells.shape[1]):
-            learn_bounds(cells, k, constants[SLOPE], constants[LOG], state.work)
+    cells, value, settings, now = state.cells, state.value, state.settings[0], state.now[0]
+    count = cells.shape[1] - 1
+    if now.renew == 1:
+        for k in range(cells.shape[0]):
+            learn_bounds(cells, k, settings.slope, settings.log, state.before)
             for j in range(count + 1):
-                n = cells[COUNT, k, j]
-                cells[INDEX, k, j] = (j / count) * cells[BOUND, k, j]
-                cells[DUE, k, j] = max(GROWTH * n, n + constants[LEAST])
-        best_plain(cells[INDEX], state.bounds[0], state.bounds[1], state.work, state.levels, state.rng)
-        codes[RENEW] = 0
-        codes[EPOCH] += 1
+                cell = cells[k, j]
+                value[k, j] = (j / count) * cell.bound
+                cell.due = max(GROWTH * cell.count, cell.count + settings.least)
+        best_plain(value, state.low, state.high, state.work, state.levels, state.rng)
+        now.renew = 0
+        now.epoch += 1
     deploy_levels(state.levels, count, allocation)
 
 
 @helper
-def let_drift(path: Floats, k: int, share: float, memory: float) -> float:
+def lag_behind(arms: Records, k: int, share: float, memory: float) -> float:
     """How far arm k's impact may be from the share deployed now."""
-    path[DRIFT, k] = memory * min(1.0, path[DRIFT, k] + abs(share - path[SHARE, k]))
-    path[SHARE, k] = share
-    return float(path[DRIFT, k])
+    arm = arms[k]
+    arm.lag = memory * min(1.0, arm.lag + abs(share - arm.share))
+    arm.share = share
+    return float(arm.lag)
 
 
 def tell(state: KLUCBState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    cells, memory = state.cells, state.constants[MEMORY]
-    count = cells.shape[2] - 1
+    cells, memory = state.cells, state.settings[0].memory
+    count = cells.shape[1] - 1
     for k in range(allocation.shape[0]):
         share = allocation[k]
         level = level_of(share, count)
-        off = (let_drift(state.path, k, share, memory) + abs(share - level / count)) * count
+        off = (lag_behind(state.arms, k, share, memory) + abs(share - level / count)) * count
         if seen[k] > 0.0 and off <= 0.5 + ROUNDING:
-            n = cells[COUNT, k, level] + seen[k]
-            cells[COUNT, k, level] = n
-            cells[SUM, k, level] += seen[k] * reward[k]
-            if n >= cells[DUE, k, level]:
-                state.codes[RENEW] = 1
+            cell = cells[k, level]
+            cell.count += seen[k]
+            cell.reward += seen[k] * reward[k]
+            if cell.count >= cell.due:
+                state.now[0].renew = 1
 
 
 def skip(state: KLUCBState, t: int, allocation: Floats) -> None:
     for k in range(allocation.shape[0]):
-        let_drift(state.path, k, allocation[k], state.constants[MEMORY])
+        lag_behind(state.arms, k, allocation[k], state.settings[0].memory)
 
 
-register_rule(KLUCBState, ask, tell, skip, scratch=("work",))
+register_rule(
+    KLUCBState,
+    ask,
+    tell,
+    skip,
+    scratch=("before", "work"),
+    version=2,
+    migrations={
+        1: named(
+            codes=("now.renew", "now.epoch"),
+            constants=("settings.memory", "settings.slope", "settings.log", "settings.least"),
+            bounds=("low", "high"),
+            path=("arms.share", "arms.lag"),
+            cells=("cells.count", "cells.reward", "cells.bound", "value", "cells.due"),
+        )
+    },
+)
 
 
 @register
@@ -266,43 +290,50 @@ class KLUCB(Policy):
     def state(self, setting: Setting) -> KLUCBState:
         grid, arms, memory = self.grid(setting), setting.arms, need_memory(self, self.memory, setting)
         log = math.log(2.0 * arms * (grid.levels + 1) / self.delta)
+        least = math.ceil(PATIENCE / (1.0 - memory))
+        anywhere = np.zeros(arms, dtype=ARM)
+        anywhere["lag"] = 1.0  # nothing is known about the past: the impact may be far away
         return KLUCBState(
             rng=setting.rng.copy(),
-            codes=np.array([1, 0]),
-            constants=np.array([memory, self.lipschitz / grid.levels, log, math.ceil(PATIENCE / (1.0 - memory))]),
-            bounds=np.stack([grid.low, grid.high]),
+            settings=record(SETTINGS, memory=memory, slope=self.lipschitz / grid.levels, log=log, least=least),
+            now=record(NOW, renew=1),
+            low=grid.low.copy(),
+            high=grid.high.copy(),
             levels=np.zeros(arms, dtype=np.int64),
-            path=np.stack([np.zeros(arms), np.ones(arms)]),  # nothing is known about the past: it may be far away
-            cells=np.zeros((5, arms, grid.levels + 1)),
-            work=np.zeros((max(3, arms), grid.levels + 2)),
+            arms=anywhere,
+            cells=np.zeros((arms, grid.levels + 1), dtype=CELL),
+            value=np.zeros((arms, grid.levels + 1)),
+            before=np.zeros(grid.levels + 2, dtype=BEFORE),
+            work=np.zeros((arms, grid.levels + 1)),
         )
 
     def check_state(self, state: KLUCBState, fresh: KLUCBState) -> None:
-        steps = state.cells.shape[2] - 1
-        whole = state.codes[RENEW] == 1 or state.levels.sum() == steps
-        require_sense("levels", bool(whole), state.levels)
-        require_sense("codes", bool(state.codes[RENEW] in (0, 1) and state.codes[EPOCH] >= 0), state.codes)
+        renew, steps = state.now["renew"], state.value.shape[1] - 1
+        require_sense("levels", bool(renew[0] == 1 or state.levels.sum() == steps), state.levels)
+        require_sense("now.renew", renew[0] in (0, 1), renew)
+        require_sense("now.epoch", bool(state.now["epoch"][0] >= 0), state.now["epoch"])
 
     def explain(self, state: KLUCBState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
-        grid, cells = self.grid(setting), state.cells
+        grid, slope = self.grid(setting), state.settings["slope"][0]
         arms = []
         for k, level in enumerate(state.levels.tolist()):
-            n = float(cells[COUNT, k, level])
+            cell = state.cells[k, level]
+            n = float(cell["count"])
             arms.append(
                 {
                     "level": level,
                     "share": level / grid.levels,
                     "observations": n,
-                    "estimate": float(cells[SUM, k, level] / n) if n else None,
-                    "bound": float(min(1.0, cells[BOUND, k, level] + 0.5 * state.constants[SLOPE])),
-                    "impact_within": float(state.path[DRIFT, k]),
-                    "observations_to_go": max(0.0, float(cells[DUE, k, level] - n)),
+                    "estimate": float(cell["reward"] / n) if n else None,
+                    "bound": float(min(1.0, cell["bound"] + 0.5 * slope)),
+                    "impact_within": float(state.arms["lag"][k]),
+                    "observations_to_go": max(0.0, float(cell["due"] - n)),
                 }
             )
-        second = runner_up(cells[INDEX], None, grid, state.levels)
+        second = runner_up(state.value, None, grid, state.levels)
         return {
-            "epoch": int(state.codes[EPOCH]),
+            "epoch": int(state.now["epoch"][0]),
             "arms": arms,
-            "index": float(sum(cells[INDEX, k, level] for k, level in enumerate(state.levels))),
+            "index": float(sum(state.value[k, level] for k, level in enumerate(state.levels))),
             "runner_up": None if second is None else {"allocation": second[0], "index": second[1]},
         }

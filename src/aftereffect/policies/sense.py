@@ -12,9 +12,8 @@ from aftereffect.errors import CorruptFile, shown
 Array = np.ndarray[Any, Any]
 
 # settled at the start, by policy and setting
-DECIDED = ("settings", "bounds", "options", "multipliers", "limits", "floors", "caps", "weeks")
+DECIDED = ("settings", "low", "high", "bounds", "options", "multipliers", "limits", "floors", "caps", "weeks")
 CONSTANTS = "constants"  # too, but for the last of EXP3's: the chance of its last draw
-CELLS = "cells"  # statistics of each cell: the first says how often it was deployed
 PLACES = ("levels", "trial")  # levels of the grid
 ENDLESS, INDICES = ("tally",), 2  # counts and sums, and in this row indices: that of an arm never tried is endless
 INDEX = "index"  # too
@@ -41,16 +40,15 @@ def check_arrays(arrays: Mapping[str, Array], fresh: Mapping[str, Array]) -> Non
                 require_sense(name, not np.isinf(bounded).any(), array)
         if leaf == "rng":
             require_sense(name, bool(array.any()), array)  # a generator of zeros gives zeros for ever
-        if leaf == CELLS:
-            require_sense(name, bool((array[0] >= 0).all()), array[0])
         if leaf in DECIDED and array.dtype.names is None:
             require_sense(name, _same(array, start), array)
         if leaf == CONSTANTS:
             settled = len(array) - (f"{prefix}{dot}tree" in arrays)
             require_sense(name, _same(array[:settled], start[:settled]), array)
         bounds = fresh.get(f"{prefix}{dot}bounds")
-        if leaf in PLACES and bounds is not None:
-            require_sense(name, bool(np.all((array >= 0) & (array <= bounds[1].max()))), array)
+        high = fresh.get(f"{prefix}{dot}high", None if bounds is None else bounds[1])
+        if leaf in PLACES and high is not None:
+            require_sense(name, bool(np.all((array >= 0) & (array <= high.max()))), array)
 
 
 def _check_part(name: str, part: str, numbers: Array, start: Array, decided: bool) -> None:
