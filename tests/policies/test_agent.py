@@ -217,7 +217,7 @@ def test_an_override_is_what_counts() -> None:
     agent = ae.ActionUCB(levels=4).start(2, seed=1)
     agent.ask()
     agent.tell([0.5, NAN], allocation=[0.25, 0.75])
-    counts, sums = agent.state.cells[0], agent.state.cells[1]
+    counts, sums = agent.state.cells["count"], agent.state.cells["reward"]
     assert counts[0].tolist() == [0, 1, 0, 0, 0]
     assert counts[1].tolist() == [0, 0, 0, 1, 0]
     assert sums[0, 1] == 0.5 / 0.25  # (5) divides by the deployed share

@@ -91,7 +91,7 @@ def test_phases_count_measures_of_settled_rounds_only():
         agent.ask()
         agent.tell([math.nan, math.nan], measures=[0.5, 0.5])
     cells = agent.state.inner.cells
-    assert cells[7].sum() == 3 * cut.estimation * 2  # measures seen
+    assert cells["measured"].sum() == 3 * cut.estimation * 2
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,8 @@ def test_a_measure_of_an_arm_without_a_share_is_left_out_where_only_activated_ar
     for _ in range(20):
         agent.ask()
         agent.tell([1.0, math.nan], allocation=[1.0, 0.0], measures=[0.5, 0.5])
-    assert np.isfinite(agent.state.cells).all()
+    assert np.isfinite(agent.state.value).all()
+    assert np.isfinite(agent.state.cells["measure"]).all()
 
 
 def test_parity_in_results():

@@ -230,9 +230,15 @@ def _rewritten(path: Path, change) -> None:
         lambda a: a.pop("state"),
         lambda a: a.pop("policy"),
         lambda a: a.pop("rounds"),
-        lambda a: a["state"].pop("clock"),
-        lambda a: a["state"].update(clock=[1, 2]),
-        lambda a: a["state"].update(clock=["x"] * 8),
+        lambda a: a["state"].pop("now"),
+        lambda a: a["state"].update(now=[1, 2]),
+        lambda a: a["state"]["now"].update(run=["x"]),
+        lambda a: a["state"]["now"].update(run=[1, 1]),
+        lambda a: a["state"]["now"].pop("run"),
+        lambda a: a["state"]["now"].update(more=[1]),
+        lambda a: a["state"]["now"].update(open=[2]),
+        lambda a: a["state"]["now"].update(position=[100]),
+        lambda a: a["state"]["settings"].update(length=[100]),
         lambda a: a["policy"].update(name="no-such-policy"),
         lambda a: a["policy"]["parameters"].update(width=3),
         lambda a: a.update(arms=4),
@@ -260,22 +266,23 @@ def _rewritten(path: Path, change) -> None:
         lambda a: a.update(caps=[10**400] * 3),
         lambda a: a.update(names=["a", "a", "b"]),
         lambda a: a.update(state=[]),
-        lambda a: a["state"].update(clock=[0.5] * 8),
-        lambda a: a["state"].update(clock=[True] * 8),
-        lambda a: a["state"].update(clock=[-1] * 8),
-        lambda a: a["state"].update(clock=[10**30] * 8),
-        lambda a: a["state"].update(clock=None),
+        lambda a: a["state"]["now"].update(run=[0.5]),
+        lambda a: a["state"]["now"].update(run=[True]),
+        lambda a: a["state"]["now"].update(run=[-1]),
+        lambda a: a["state"]["now"].update(run=[10**30]),
+        lambda a: a["state"].update(now=None),
         lambda a: a["state"].update({"inner.rng": [0] * 4}),
         lambda a: a["state"].update({"inner.rng": [-1] * 4}),
         lambda a: a["state"].update({"inner.levels": [-1] * 3}),
         lambda a: a["state"].update({"inner.levels": [10**6] * 3}),
-        lambda a: a["state"].update({"inner.bounds": [0] * 6}),
-        lambda a: a["state"].update(held=["nan"] * 6),
-        lambda a: a["state"].update(held=[0.9] * 6),
-        lambda a: a["state"].update(held=["1_0"] * 6),
-        lambda a: a["state"].update(held=[None] * 6),
+        lambda a: a["state"].update({"inner.high": [0] * 3}),
+        lambda a: a["state"].update(held=["nan"] * 3),
+        lambda a: a["state"].update(held=[0.9] * 3),
+        lambda a: a["state"].update(held=["1_0"] * 3),
+        lambda a: a["state"].update(deployed=[None] * 3),
+        lambda a: a["state"].update(deployed=[0.9] * 3),
     ],
-    ids=range(47),
+    ids=range(54),
 )
 def test_a_file_made_up_with_a_fitting_checksum_is_refused(saved: Path, change) -> None:
     _rewritten(saved, change)
@@ -299,8 +306,10 @@ def test_thompsons_successes_of_nans_are_refused_and_not_asked_for_ever(tmp_path
 def test_a_cell_deployed_less_than_never_is_refused(policy: ae.Policy, tmp_path: Path) -> None:
     path = tmp_path / "agent.json"
     policy.start(2, 100, seed=1).save(path)
-    _rewritten(path, lambda a: a["state"]["cells"].__setitem__(3, -1.0))  # the next round there would divide by zero
-    with pytest.raises(ae.CorruptFile, match="cells cannot be"):
+    _rewritten(
+        path, lambda a: a["state"]["cells"]["count"].__setitem__(3, -1.0)
+    )  # the next round there would divide by zero
+    with pytest.raises(ae.CorruptFile, match=r"cells\.count cannot be"):
         ae.load_agent(path)
 
 

@@ -12,61 +12,88 @@ import numpy as np
 from aftereffect._compile import helper
 from aftereffect._random import Words
 from aftereffect.errors import AftereffectError, UnknownName
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.model.fairness import ACTIVATED, ALL
 from aftereffect.model.feedback import SPLIT
 from aftereffect.oracle.search import Ints, best_with_bonus
 from aftereffect.policies.base import Policy, check_bool, check_multipliers, check_positive, check_whole, register
+from aftereffect.policies.by_name import named, record
 from aftereffect.policies.grid import deploy_levels, fresh_cells, level_of, make_grid, runner_up, sweep
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.setting import Grid, Setting
 from aftereffect.theory.tuning import action_levels
 
-# rows of `cells`
-COUNT, SUM, VALUE, ROOT, FRESH, WIDTH, PRICED, MEASURED, MEASURE_SUM = range(9)
-# entries of `codes`
-FEEDBACK, LOG, UNSWEPT, OBSERVED = 0, 1, 2, 3
 # what stands in the logarithm
 CLOCK, TOLD, CONSTANT = 0, 1, 2
+
+SETTINGS = np.dtype(
+    [
+        ("feedback", "i8"),
+        ("observed", "i8"),  # whose fairness measure is seen
+        ("log", "i8"),  # which logarithm
+        ("factor", "f8"),  # before the root
+        ("inside", "f8"),  # factor inside the logarithm; for CONSTANT all that stands there
+    ]
+)
+NOW = np.dtype([("unswept", "i8")])  # cells not deployed yet
+CELL = np.dtype(
+    [
+        ("count", "f8"),  # deployments
+        ("reward", "f8"),  # sum of importance-weighted ones
+        ("width", "f8"),  # 1 without fairness
+        ("priced", "f8"),  # lambda_k times the measure's mean
+        ("measured", "f8"),  # measures seen
+        ("measure", "f8"),  # their sum
+    ]
+)
 
 
 class GridUCBState(NamedTuple):
     rng: Words
-    codes: Ints  # feedback, which logarithm, cells not deployed yet, whose fairness measure is seen
-    constants: Floats  # factor before the root, factor inside the logarithm (for CONSTANT: all that stands there)
-    bounds: Ints  # (2, arms): lowest and highest level
+    settings: Records  # one record
+    now: Records  # one record
+    low: Ints  # lowest and highest levels
+    high: Ints
     levels: Ints  # as last chosen
-    # (9, arms, N + 1): deployments n, sum of importance-weighted rewards, p mean + lambda_k times the measure's mean,
-    # width / sqrt(n), fresh or not, width (1 without fairness), lambda_k times the measure's mean, measures seen, their sum
-    cells: Floats
+    cells: Records  # (arms, N + 1)
+    value: Floats  # (arms, N + 1): p mean + lambda_k times the measure's mean
+    root: Floats  # (arms, N + 1): width / sqrt(n)
+    fresh: Floats  # (arms, N + 1): 1 for cells not deployed yet
     multipliers: Floats  # lambda_k of App. B; none without fairness
-    work: Floats  # (2, arms, N + 1), for the oracle
+    work: Floats  # (arms, N + 1), as is the other, for the oracle
+    spare: Floats
 
 
 @helper
-def radius_scale(codes: Ints, constants: Floats, t: int) -> float:
+def radius_scale(settings: Records, t: int) -> float:
     """The radius of (6) without its 1/sqrt(min n): scale sqrt(K ln t)."""
-    mode = codes[LOG]
-    rounds = 1.0 if mode == CONSTANT else float(t) if mode == CLOCK else float(t - 1)
-    return float(constants[0] * math.sqrt(math.log(max(1.0, constants[1] * rounds))))
+    own = settings[0]
+    rounds = 1.0 if own.log == CONSTANT else float(t) if own.log == CLOCK else float(t - 1)
+    return float(own.factor * math.sqrt(math.log(max(1.0, own.inside * rounds))))
 
 
 def ask(state: GridUCBState, t: int, allocation: Floats) -> None:
-    cells, bounds, work = state.cells, state.bounds, state.work
-    if state.codes[UNSWEPT] > 0:
-        sweep(cells[FRESH], bounds, work[0], state.levels, state.rng)
+    if state.now[0].unswept > 0:
+        sweep(state.fresh, state.low, state.high, state.work, state.levels, state.rng)
     else:
-        scale = radius_scale(state.codes, state.constants, t)
         best_with_bonus(
-            cells[VALUE], cells[ROOT], scale, bounds[0], bounds[1], work[0], work[1], state.levels, state.rng
+            state.value,
+            state.root,
+            radius_scale(state.settings, t),
+            low=state.low,
+            high=state.high,
+            plain=state.work,
+            taken=state.spare,
+            levels=state.levels,
+            rng=state.rng,
         )
-    deploy_levels(state.levels, cells.shape[2] - 1, allocation)
+    deploy_levels(state.levels, state.value.shape[1] - 1, allocation)
 
 
 def tell(state: GridUCBState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    cells, codes = state.cells, state.codes
-    count = cells.shape[2] - 1
-    split = codes[FEEDBACK] == SPLIT
+    cells, fresh = state.cells, state.fresh
+    count = fresh.shape[1] - 1
+    split = state.settings[0].feedback == SPLIT
     for k in range(allocation.shape[0]):
         share = allocation[k]
         if split and share > 0.0 and seen[k] == 0.0:
@@ -75,22 +102,23 @@ def tell(state: GridUCBState, t: int, allocation: Floats, seen: Floats, reward: 
         gained = 0.0
         if seen[k] > 0.0:
             gained = reward[k] if split else reward[k] / share  # importance weights (5)
-        n = cells[COUNT, k, level] + 1.0
-        total = cells[SUM, k, level] + gained
-        cells[COUNT, k, level] = n
-        cells[SUM, k, level] = total
-        cells[VALUE, k, level] = (level / count) * (total / n) + cells[PRICED, k, level]
-        cells[ROOT, k, level] = cells[WIDTH, k, level] / math.sqrt(n)
-        if cells[FRESH, k, level] > 0.0:
-            cells[FRESH, k, level] = 0.0
-            codes[UNSWEPT] -= 1
+        cell = cells[k, level]
+        n = cell.count + 1.0
+        total = cell.reward + gained
+        cell.count = n
+        cell.reward = total
+        state.value[k, level] = (level / count) * (total / n) + cell.priced
+        state.root[k, level] = cell.width / math.sqrt(n)
+        if fresh[k, level] > 0.0:
+            fresh[k, level] = 0.0
+            state.now[0].unswept -= 1
 
 
 def note(state: GridUCBState, t: int, allocation: Floats, measured: Floats) -> None:
     """App. B with fixed multipliers: lambda_k pi_k joins the value of arm k's cell."""
-    cells, multipliers = state.cells, state.multipliers
-    count = cells.shape[2] - 1
-    weighted = state.codes[OBSERVED] == ACTIVATED and state.codes[FEEDBACK] != SPLIT
+    settings, multipliers = state.settings[0], state.multipliers
+    count = state.cells.shape[1] - 1
+    weighted = settings.observed == ACTIVATED and settings.feedback != SPLIT
     for k in range(multipliers.shape[0]):
         level = level_of(allocation[k], count)
         known = measured[k] == measured[k] and (
@@ -98,16 +126,34 @@ def note(state: GridUCBState, t: int, allocation: Floats, measured: Floats) -> N
         )  # without a share it is not activated
         if not known and not weighted:
             continue
-        cells[MEASURED, k, level] += 1.0
+        cell = state.cells[k, level]
+        cell.measured += 1.0
         if known:  # seen only when activated, it gets importance weights, as rewards do in (5)
-            cells[MEASURE_SUM, k, level] += measured[k] / allocation[k] if weighted else measured[k]
-        mean = cells[MEASURE_SUM, k, level] / cells[MEASURED, k, level]
-        before = cells[PRICED, k, level]
-        cells[PRICED, k, level] = multipliers[k] * mean
-        cells[VALUE, k, level] += cells[PRICED, k, level] - before
+            cell.measure += measured[k] / allocation[k] if weighted else measured[k]
+        before = cell.priced
+        cell.priced = multipliers[k] * (cell.measure / cell.measured)
+        state.value[k, level] += cell.priced - before
 
 
-register_rule(GridUCBState, ask, tell, note=note, scratch=("work",))
+register_rule(
+    GridUCBState,
+    ask,
+    tell,
+    note=note,
+    scratch=("work", "spare"),
+    version=2,
+    migrations={
+        1: named(
+            codes=("settings.feedback", "settings.log", "now.unswept", "settings.observed"),
+            constants=("settings.factor", "settings.inside"),
+            bounds=("low", "high"),
+            cells=(
+                *("cells.count", "cells.reward", "value", "root", "fresh"),
+                *("cells.width", "cells.priced", "cells.measured", "cells.measure"),
+            ),
+        )
+    },
+)
 
 
 def measure_widths(setting: Setting, grid: Grid, multipliers: Sequence[float]) -> Floats:
@@ -135,51 +181,59 @@ def grid_ucb_state(
 ) -> GridUCBState:
     """State of Algorithm 1's rule with radius factor sqrt(ln(inside rounds) / min n)."""
     fresh = fresh_cells(grid, setting.arms)
-    cells = np.zeros((9, *fresh.shape))
-    cells[FRESH] = fresh
-    cells[WIDTH] = 1.0 if multipliers is None else measure_widths(setting, grid, multipliers)
+    cells = np.zeros(fresh.shape, dtype=CELL)
+    cells["width"] = 1.0 if multipliers is None else measure_widths(setting, grid, multipliers)
     mode = CLOCK if log == "clock" else TOLD if log == "told" else CONSTANT
     return GridUCBState(
         rng=setting.rng.copy(),
-        codes=np.array(
-            [setting.feedback_code, mode, int(fresh.sum()), ALL if setting.observed == "all" else ACTIVATED]
+        settings=record(
+            SETTINGS,
+            feedback=setting.feedback_code,
+            observed=ALL if setting.observed == "all" else ACTIVATED,
+            log=mode,
+            factor=factor,
+            inside=float(log) if mode == CONSTANT else inside,
         ),
-        constants=np.array([factor, float(log) if mode == CONSTANT else inside]),
-        bounds=np.stack([grid.low, grid.high]),
+        now=record(NOW, unswept=fresh.sum()),
+        low=grid.low.copy(),
+        high=grid.high.copy(),
         levels=np.zeros(setting.arms, dtype=np.int64),
         cells=cells,
+        value=np.zeros(fresh.shape),
+        root=np.zeros(fresh.shape),
+        fresh=fresh,
         multipliers=np.array(multipliers or (), dtype=np.float64),
-        work=np.zeros((2, *fresh.shape)),
+        work=np.zeros(fresh.shape),
+        spare=np.zeros(fresh.shape),
     )
 
 
 def explain_grid_ucb(state: GridUCBState, grid: Grid, t: int) -> dict[str, Any]:
     """Cells, radius and runner-up of Algorithm 1's choice."""
-    counts, sums = state.cells[COUNT], state.cells[SUM]
-    arms = range(len(state.levels))
-    scale = radius_scale(state.codes, state.constants, t)
+    arms, unswept = range(len(state.levels)), int(state.now["unswept"][0])
+    scale = radius_scale(state.settings, t)
     cells = []
     for k in arms:
         level = int(state.levels[k])
-        n = counts[k, level]
+        cell = state.cells[k, level]
+        n = cell["count"]
         cells.append(
             {
                 "level": level,
                 "share": level / grid.levels,
                 "deployments": int(n),
-                "estimate": float(sums[k, level] / n) if n else None,
-                "radius": float(scale * state.cells[ROOT, k, level]) if n else None,
+                "estimate": float(cell["reward"] / n) if n else None,
+                "radius": float(scale * state.root[k, level]) if n else None,
             }
         )
         if len(state.multipliers):
-            measured = state.cells[MEASURED, k, level]
-            mean = float(state.cells[MEASURE_SUM, k, level] / measured) if measured else None
+            mean = float(cell["measure"] / cell["measured"]) if cell["measured"] else None
             cells[-1] |= {"multiplier": float(state.multipliers[k]), "measure": mean}
     result: dict[str, Any] = {"arms": cells}
-    if state.codes[UNSWEPT]:
-        result["cells_not_tried"] = int(state.codes[UNSWEPT])
+    if unswept:
+        result["cells_not_tried"] = unswept
         return result
-    value, bonus = state.cells[VALUE], scale * state.cells[ROOT]
+    value, bonus = state.value, scale * state.root
     result["index"] = float(sum(value[k, state.levels[k]] for k in arms) + max(bonus[k, state.levels[k]] for k in arms))
     second = runner_up(value, bonus, grid, state.levels)
     result["runner_up"] = None if second is None else {"allocation": second[0], "index": second[1]}
@@ -217,7 +271,7 @@ class _GridUCB(Policy):
         return self.multipliers
 
     def stage(self, state: GridUCBState, t: int) -> str:
-        return "sweep" if state.codes[UNSWEPT] else "index"
+        return "sweep" if state.now["unswept"][0] else "index"
 
     def explain(self, state: GridUCBState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         return explain_grid_ucb(state, self.grid(setting), t)

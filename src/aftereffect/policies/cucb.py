@@ -9,61 +9,79 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aftereffect._random import Words
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import Policy, check_bool, check_choice, check_positive, check_whole, register
+from aftereffect.policies.by_name import named, record
 from aftereffect.policies.grid import deploy_levels, fresh_cells, level_of, make_grid, runner_up, sweep
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.setting import Grid, Setting
 from aftereffect.theory.tuning import action_levels, cucb_levels
 
-# rows of `cells`
-COUNT, SUM, INDEX, FRESH = 0, 1, 2, 3
-# entries of `codes`
-CLIP, UNSWEPT = 0, 1
+SETTINGS = np.dtype([("clip", "i8")])  # at one?
+NOW = np.dtype([("unswept", "i8")])  # cells not deployed yet
+CELL = np.dtype([("count", "f8"), ("reward", "f8")])  # activations, and their sum
 
 
 class CUCBState(NamedTuple):
     rng: Words
-    codes: Ints  # clip at one, cells not deployed yet
-    bounds: Ints
+    settings: Records  # one record
+    now: Records  # one record
+    low: Ints  # lowest and highest levels
+    high: Ints
     levels: Ints
-    cells: Floats  # (4, arms, N + 1): activations, reward sums, p times the bound, fresh or not
+    cells: Records  # (arms, N + 1)
+    value: Floats  # (arms, N + 1): p times the bound
+    fresh: Floats  # (arms, N + 1): 1 for cells not deployed yet
     work: Floats  # (arms, N + 1)
 
 
 def ask(state: CUCBState, t: int, allocation: Floats) -> None:
-    cells, bounds, clip = state.cells, state.bounds, state.codes[CLIP]
-    arms, count = cells.shape[1], cells.shape[2] - 1
-    if state.codes[UNSWEPT] > 0:
-        sweep(cells[FRESH], bounds, state.work, state.levels, state.rng)
+    cells, value, low, high = state.cells, state.value, state.low, state.high
+    clip, count = state.settings[0].clip, value.shape[1] - 1
+    if state.now[0].unswept > 0:
+        sweep(state.fresh, low, high, state.work, state.levels, state.rng)
     else:
         spread = math.sqrt(1.5 * math.log(t))
-        for k in range(arms):
-            for level in range(bounds[0, k], bounds[1, k] + 1):
-                n = cells[COUNT, k, level]
+        for k in range(value.shape[0]):
+            for level in range(low[k], high[k] + 1):
+                n = cells[k, level].count
                 # A cell never activated counts as one activation with reward one: the largest bound there can be.
-                bound = cells[SUM, k, level] / n + spread / math.sqrt(n) if n > 0.0 else 1.0 + spread
+                bound = cells[k, level].reward / n + spread / math.sqrt(n) if n > 0.0 else 1.0 + spread
                 if clip == 1 and bound > 1.0:
                     bound = 1.0
-                cells[INDEX, k, level] = (level / count) * bound
-        best_plain(cells[INDEX], bounds[0], bounds[1], state.work, state.levels, state.rng)
+                value[k, level] = (level / count) * bound
+        best_plain(value, low, high, state.work, state.levels, state.rng)
     deploy_levels(state.levels, count, allocation)
 
 
 def tell(state: CUCBState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    cells, codes = state.cells, state.codes
-    count = cells.shape[2] - 1
+    fresh = state.fresh
+    count = fresh.shape[1] - 1
     for k in range(allocation.shape[0]):
         level = level_of(allocation[k], count)
-        cells[COUNT, k, level] += seen[k]
-        cells[SUM, k, level] += seen[k] * reward[k]
-        if cells[FRESH, k, level] > 0.0:
-            cells[FRESH, k, level] = 0.0
-            codes[UNSWEPT] -= 1
+        cell = state.cells[k, level]
+        cell.count += seen[k]
+        cell.reward += seen[k] * reward[k]
+        if fresh[k, level] > 0.0:
+            fresh[k, level] = 0.0
+            state.now[0].unswept -= 1
 
 
-register_rule(CUCBState, ask, tell, scratch=("work",))
+register_rule(
+    CUCBState,
+    ask,
+    tell,
+    scratch=("work",),
+    version=2,
+    migrations={
+        1: named(
+            codes=("settings.clip", "now.unswept"),
+            bounds=("low", "high"),
+            cells=("cells.count", "cells.reward", "value", "fresh"),
+        )
+    },
+)
 
 
 @register
@@ -110,19 +128,21 @@ class CUCB(Policy):
     def state(self, setting: Setting) -> CUCBState:
         grid = self.grid(setting)
         fresh = fresh_cells(grid, setting.arms)
-        cells = np.zeros((4, *fresh.shape))
-        cells[FRESH] = fresh
         return CUCBState(
             rng=setting.rng.copy(),
-            codes=np.array([int(self.clip), int(fresh.sum())]),
-            bounds=np.stack([grid.low, grid.high]),
+            settings=record(SETTINGS, clip=self.clip),
+            now=record(NOW, unswept=fresh.sum()),
+            low=grid.low.copy(),
+            high=grid.high.copy(),
             levels=np.zeros(setting.arms, dtype=np.int64),
-            cells=cells,
+            cells=np.zeros(fresh.shape, dtype=CELL),
+            value=np.zeros(fresh.shape),
+            fresh=fresh,
             work=np.zeros(fresh.shape),
         )
 
     def stage(self, state: CUCBState, t: int) -> str:
-        return "sweep" if state.codes[UNSWEPT] else "index"
+        return "sweep" if state.now["unswept"][0] else "index"
 
     def explain(self, state: CUCBState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         grid = self.grid(setting)
@@ -130,19 +150,19 @@ class CUCB(Policy):
         spread = math.sqrt(1.5 * math.log(t))
         for k in range(setting.arms):
             level = int(state.levels[k])
-            n = float(state.cells[COUNT, k, level])
+            n = float(state.cells["count"][k, level])
             cells.append(
                 {
                     "level": level,
                     "share": level / grid.levels,
                     "activations": n,
-                    "estimate": float(state.cells[SUM, k, level] / n) if n else None,
+                    "estimate": float(state.cells["reward"][k, level] / n) if n else None,
                     "radius": spread / math.sqrt(n) if n else None,
                 }
             )
-        if state.codes[UNSWEPT]:
-            return {"arms": cells, "cells_not_tried": int(state.codes[UNSWEPT])}
-        value = state.cells[INDEX]
+        unswept, value = int(state.now["unswept"][0]), state.value
+        if unswept:
+            return {"arms": cells, "cells_not_tried": unswept}
         second = runner_up(value, None, grid, state.levels)
         return {
             "arms": cells,

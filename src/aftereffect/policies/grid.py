@@ -81,9 +81,9 @@ def deploy_levels(levels: Ints, count: int, allocation: Floats) -> None:
 
 
 @helper
-def sweep(fresh: Floats, bounds: Ints, work: Floats, levels: Ints, rng: Words) -> None:
+def sweep(fresh: Floats, low: Ints, high: Ints, work: Floats, levels: Ints, rng: Words) -> None:
     """Initialisation: the levels that cover the most cells not deployed yet."""
-    best_plain(fresh, bounds[0], bounds[1], work, levels, rng)
+    best_plain(fresh, low, high, work, levels, rng)
 
 
 def runner_up(value: Floats, bonus: Floats | None, grid: Grid, chosen: Ints) -> tuple[list[float], float] | None:

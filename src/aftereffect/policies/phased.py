@@ -11,8 +11,7 @@ import numpy as np
 
 from aftereffect._compile import helper
 from aftereffect.errors import AftereffectError, shown
-from aftereffect.model.curves import Floats
-from aftereffect.oracle.search import Ints
+from aftereffect.model.curves import Floats, Records
 from aftereffect.policies.action_ucb import ActionUCB
 from aftereffect.policies.base import (
     Policy,
@@ -26,6 +25,7 @@ from aftereffect.policies.base import (
     need_memory,
     register,
 )
+from aftereffect.policies.by_name import named, record
 from aftereffect.policies.cucb import CUCB
 from aftereffect.policies.rules import ask as ask_inner
 from aftereffect.policies.rules import note as note_inner
@@ -36,91 +36,123 @@ from aftereffect.policies.sense import check_shares, require_sense
 from aftereffect.policies.setting import Grid, Setting
 from aftereffect.theory.tuning import Phases, history_levels, phases, phases_of
 
-# entries of `clock`
-APPROACH, LENGTH, HORIZON, POSITION, RUN, TOLD, PHASE, OPEN = range(8)
+SETTINGS = np.dtype([("approach", "i8"), ("length", "i8"), ("horizon", "i8")])  # of a phase; horizon 0: none
+NOW = np.dtype(
+    [
+        ("phase", "i8"),  # how many were begun
+        ("open", "i8"),  # is one?
+        ("position", "i8"),  # in it
+        ("run", "i8"),  # rounds for which the allocation has stood
+        ("told", "i8"),  # rounds that the inner policy was told of
+    ]
+)
 
 
 class PhasedState(NamedTuple):
-    clock: Ints  # approach, length, horizon (0: none); position in the phase, rounds the share has stood, rounds told,
-    # phases begun, is a phase open
-    held: Floats  # (2, arms): the phase's allocation, and what was last deployed
+    settings: Records  # one record
+    now: Records  # one record
+    held: Floats  # the phase's allocation
+    deployed: Floats  # last
     inner: Any
 
 
+# Around a policy in plain Python these run in the interpreter, where a record's numbers are items, not attributes.
+
+
 def ask(state: PhasedState, t: int, allocation: Floats) -> None:
-    clock, held = state.clock, state.held
-    if clock[OPEN] == 0:
-        left = clock[HORIZON] - (t - 1)
+    settings, now = state.settings[0], state.now[0]
+    if now["open"] == 0:
+        left = settings["horizon"] - (t - 1)
         if not (
-            0 < left < clock[LENGTH] and clock[PHASE] > 0
+            0 < left < settings["length"] and now["phase"] > 0
         ):  # rounds left after the last whole phase go on as they are
-            ask_inner(state.inner, clock[TOLD] + 1, held[0])
-            clock[OPEN] = 1
-            clock[POSITION] = 0
-            clock[RUN] = 0
-            clock[PHASE] += 1
+            ask_inner(state.inner, now["told"] + 1, state.held)
+            now["open"] = 1
+            now["position"] = 0
+            now["run"] = 0
+            now["phase"] += 1
     for k in range(allocation.shape[0]):
-        allocation[k] = held[0, k]
+        allocation[k] = state.held[k]
 
 
 @helper
-def pass_round(clock: Ints, held: Floats, allocation: Floats) -> bool:
+def pass_round(settings: Records, moment: Records, deployed: Floats, allocation: Floats) -> bool:
     """Take in what was deployed; does the round count for the inner policy?
 
     It does once the same allocation has stood for longer than the approach, whoever chose it.
     """
-    stood = clock[RUN] > 0
+    now = moment[0]
+    stood = now.run > 0
     for k in range(allocation.shape[0]):
-        stood = stood and allocation[k] == held[1, k]
-        held[1, k] = allocation[k]
-    clock[RUN] = clock[RUN] + 1 if stood else 1
-    counts = bool(clock[RUN] > clock[APPROACH])
-    if clock[OPEN] == 1:
-        clock[POSITION] += 1
-        if clock[POSITION] >= clock[LENGTH]:
-            clock[OPEN] = 0
-    return counts
+        stood = stood and allocation[k] == deployed[k]
+        deployed[k] = allocation[k]
+    now.run = now.run + 1 if stood else 1
+    if now.open == 1:
+        now.position += 1
+        if now.position >= settings[0].length:
+            now.open = 0
+    return bool(now.run > settings[0].approach)
 
 
 def tell(state: PhasedState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    if pass_round(state.clock, state.held, allocation):
-        state.clock[TOLD] += 1
-        tell_inner(state.inner, state.clock[TOLD], allocation, seen, reward)
+    if pass_round(state.settings, state.now, state.deployed, allocation):
+        now = state.now[0]
+        now["told"] += 1
+        tell_inner(state.inner, now["told"], allocation, seen, reward)
 
 
 def skip(state: PhasedState, t: int, allocation: Floats) -> None:
-    if pass_round(state.clock, state.held, allocation):
-        skip_inner(state.inner, state.clock[TOLD] + 1, allocation)
+    if pass_round(state.settings, state.now, state.deployed, allocation):
+        skip_inner(state.inner, state.now[0]["told"] + 1, allocation)
 
 
 def note(state: PhasedState, t: int, allocation: Floats, measured: Floats) -> None:
-    if state.clock[RUN] > state.clock[APPROACH]:  # the round counted
-        note_inner(state.inner, state.clock[TOLD], allocation, measured)
+    now = state.now[0]
+    if now["run"] > state.settings[0]["approach"]:  # the round counted
+        note_inner(state.inner, now["told"], allocation, measured)
 
 
-register_rule(PhasedState, ask, tell, skip, note)
+register_rule(
+    PhasedState,
+    ask,
+    tell,
+    skip,
+    note,
+    version=2,
+    migrations={
+        1: named(
+            clock=(
+                *("settings.approach", "settings.length", "settings.horizon"),
+                *("now.position", "now.run", "now.told", "now.phase", "now.open"),
+            ),
+            held=("held", "deployed"),
+        )
+    },
+)
 
 
 def check_phases(state: PhasedState, fresh: PhasedState) -> None:
-    """The clock's first entries are settled at the start; the others count; what is held was deployed or is still empty."""
-    clock = state.clock
-    counting = np.all(clock >= 0) and clock[OPEN] <= 1 and clock[POSITION] <= clock[LENGTH]
-    require_sense("clock", bool(np.array_equal(clock[:POSITION], fresh.clock[:POSITION]) and counting), clock)
-    advised, deployed = state.held
-    if clock[OPEN] or clock[PHASE] or advised.any():  # empty only before the first phase
-        check_shares("held", advised)
-    if deployed.any():
-        check_shares("held", deployed)
+    """What is settled at the start is so; all else counts; what is held was deployed or is still empty."""
+    settings, now = state.settings, state.now
+    require_sense("settings", bool(np.array_equal(settings, fresh.settings)), settings)
+    for name in NOW.names or ():
+        require_sense(f"now.{name}", bool(now[name][0] >= 0), now[name])
+    require_sense("now.open", bool(now["open"][0] <= 1), now["open"])
+    require_sense("now.position", bool(now["position"][0] <= settings["length"][0]), now["position"])
+    if now["open"][0] or now["phase"][0] or state.held.any():  # empty only before the first phase
+        check_shares("held", state.held)
+    if state.deployed.any():
+        check_shares("deployed", state.deployed)
 
 
 def phased_stage(state: PhasedState) -> str:
     """Does the impact still settle, or do rounds count?"""
-    return "approach" if _round_of_phase(state) <= state.clock[APPROACH] else "estimation"
+    return "approach" if _round_of_phase(state) <= state.settings["approach"][0] else "estimation"
 
 
 def _round_of_phase(state: PhasedState) -> int:
-    clock = state.clock
-    return int(clock[POSITION]) + 1 if clock[OPEN] else int(clock[LENGTH])
+    now = state.now[0]
+    return int(now["position"]) + 1 if now["open"] else int(state.settings["length"][0])
 
 
 @register
@@ -199,8 +231,13 @@ class Phased(Policy):
 
     def state(self, setting: Setting) -> PhasedState:
         cut, inner, inner_setting = self.settled(setting)
-        clock = np.array([cut.approach, cut.length, setting.horizon or 0, 0, 0, 0, 0, 0])
-        return PhasedState(clock, np.zeros((2, setting.arms)), inner.state(inner_setting))
+        return PhasedState(
+            settings=record(SETTINGS, approach=cut.approach, length=cut.length, horizon=setting.horizon or 0),
+            now=record(NOW),
+            held=np.zeros(setting.arms),
+            deployed=np.zeros(setting.arms),
+            inner=inner.state(inner_setting),
+        )
 
     def grid(self, setting: Setting) -> Grid | None:
         _, inner, inner_setting = self.settled(setting)
@@ -211,17 +248,17 @@ class Phased(Policy):
 
     def explain(self, state: PhasedState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         cut, inner, inner_setting = self.settled(setting)
-        clock = state.clock
+        now = state.now[0]
         return {
-            "phase": int(clock[PHASE]),
+            "phase": int(now["phase"]),
             "round_of_phase": _round_of_phase(state),
             "approach_rounds": cut.approach,
             "phase_length": cut.length,
             "effective_estimation": cut.effective_estimation,
             "inner": {
                 "policy": inner.key,
-                "stage": inner.stage(state.inner, int(clock[TOLD]) + 1),
-                **inner.explain(state.inner, inner_setting, int(clock[TOLD]) + 1, state.held[0]),
+                "stage": inner.stage(state.inner, int(now["told"]) + 1),
+                **inner.explain(state.inner, inner_setting, int(now["told"]) + 1, state.held),
             },
         }
 
