@@ -11,16 +11,16 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import polars
 
 import aftereffect.policies  # noqa: F401 (makes every policy known)
-from aftereffect.experiments.executors import Executor, Progress
+from aftereffect.experiments.executors import Progress
 from aftereffect.experiments.plan import refusal
-from aftereffect.experiments.run import run_spec
+from aftereffect.experiments.run import How, run_spec
 from aftereffect.experiments.spec import Spec, parse_spec
-from aftereffect.experiments.store import Say
 from aftereffect.model.family_notation import family_from
 from aftereffect.policies.base import Policy, policy_from, registry
 from aftereffect.simulation.runs import run_once
@@ -245,38 +245,19 @@ def match_in(
     return Match(cell, spec, playing, refused)
 
 
-def run_arena(
-    arena: Arena,
-    out: Path,
-    *,
-    executor: Executor | None = None,
-    fresh: bool = False,
-    command: str = "",
-    progress: Progress = lambda *_: None,
-    say: Say = lambda *_: None,
-) -> polars.DataFrame:
+def run_arena(arena: Arena, out: Path, **how: Unpack[How]) -> polars.DataFrame:
     """Compute what a directory still lacks; the regret of every run at the horizon."""
-    found = []
-    for match, rows in played(arena, out, executor=executor, fresh=fresh, command=command, progress=progress, say=say):
-        found.append(_tidy(match, rows.filter(polars.col("round") == match.spec.horizon).collect()))
-    return polars.concat(found)
+    return polars.concat(
+        _tidy(match, rows.filter(polars.col("round") == match.spec.horizon).collect())
+        for match, rows in played(arena, out, **how)
+    )
 
 
-def played(
-    arena: Arena, out: Path, executor: Executor | None, fresh: bool, command: str, progress: Progress, say: Say
-) -> Iterator[tuple[Match, polars.LazyFrame]]:
+def played(arena: Arena, out: Path, **how: Unpack[How]) -> Iterator[tuple[Match, polars.LazyFrame]]:
     """Match after match, computed as far as its directory lacks it, with the rows of all its checkpoints."""
     for match in arena.matches:
-        store = run_spec(
-            match.spec,
-            out / match.cell.name,
-            executor=executor,
-            fresh=fresh,
-            command=command,
-            progress=_under_keys(match, progress),
-            say=say,
-        )
-        yield match, store.frame()
+        here: How = {**how, "progress": _under_keys(match, how["progress"])} if "progress" in how else how
+        yield match, run_spec(match.spec, out / match.cell.name, **here).frame()
 
 
 def _under_keys(match: Match, progress: Progress) -> Progress:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars
 
-from aftereffect.experiments.statistics import Interval, percentiles, resampling
+from aftereffect.experiments.statistics import Interval, ends, percentiles, resampling
 from aftereffect.experiments.weekly import EVEN, Weekly
 from aftereffect.model.curves import Floats
 
@@ -67,8 +67,7 @@ class Gains:
                     "policy": policy,
                     "T": horizon,
                     "gain_share": g.share,
-                    "low": g.interval[0] if g.interval else None,
-                    "high": g.interval[1] if g.interval else None,
+                    **ends(g.interval),
                     "over_even": g.over_even,
                     "runs_below_even": g.below,
                     "worst_run": g.worst,

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from aftereffect._files import write_output
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.experiments.claims import judge_all
-from aftereffect.experiments.executors import Executor, Progress
 from aftereffect.experiments.plan import Plan
-from aftereffect.experiments.run import Results, run_spec
+from aftereffect.experiments.run import How, Results, run_spec
 from aftereffect.experiments.spec import Spec, at_scale, parse_specs, read_content
-from aftereffect.experiments.store import Say
 
 SCALES = ("quick", "paper")
 FIGURES = (
@@ -71,28 +69,10 @@ def to_do(figures: list[str], scale: str) -> list[Experiment]:
     return [e for name in figure_names(figures) for e in experiments_of(name, scale)]
 
 
-def reproduce(
-    experiments: list[Experiment],
-    out: Path,
-    *,
-    command: str = "",
-    executor: Executor | None = None,
-    fresh: bool = False,
-    progress: Progress = lambda *_: None,
-    say: Say = lambda _: None,
-) -> list[Results]:
+def reproduce(experiments: list[Experiment], out: Path, **how: Unpack[How]) -> list[Results]:
     """Run experiments, each into its own directory under `out`, and judge the claims that all there bear on."""
     for experiment in experiments:
-        run_spec(
-            experiment.plan,
-            out / experiment.spec.name,
-            executor=executor,
-            command=command,
-            progress=progress,
-            say=say,
-            fresh=fresh,
-            figure=experiment.figure,
-        )
+        run_spec(experiment.plan, out / experiment.spec.name, figure=experiment.figure, **how)
     results = load_experiments(out)
     write_verdicts(out, results)
     return results

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import numpy as np
 import polars
@@ -31,17 +32,23 @@ from aftereffect.model.curves import Floats
 ROWS = "rows.parquet"
 
 
+class How(TypedDict, total=False):
+    """How a spec is computed: where, anew or not, by which command, and who is told."""
+
+    executor: Executor | None
+    fresh: bool
+    command: str
+    progress: Progress
+    say: Say
+
+
 def run_spec(
     spec: Spec | Plan,
     directory: Path,
     *,
-    executor: Executor | None = None,
-    fresh: bool = False,
     piece: tuple[int, int] | None = None,
-    command: str = "",
     figure: str | None = None,
-    progress: Progress = lambda *_: None,
-    say: Say = lambda *_: None,
+    **how: Unpack[How],
 ) -> Store:
     """Compute what a directory still lacks of a spec, which may have been planned already.
 
@@ -51,9 +58,9 @@ def run_spec(
     if piece is not None and not 1 <= piece[0] <= piece[1]:
         raise AftereffectError(f"--shard i/n needs 1 <= i <= n, got {piece[0]}/{piece[1]}")
     plan, store = spec if isinstance(spec, Plan) else Plan(spec), Store(directory)
-    told = _once(say)
-    executor = executor or Threads()
-    with store.opened(plan, command, fresh, figure, told):
+    told, progress = _once(how.get("say", _silent)), how.get("progress", _silent)
+    executor = how.get("executor") or Threads()
+    with store.opened(plan, how.get("command", ""), how.get("fresh", False), figure, told):
         # Parameters must be chosen before the rest can start, so every piece makes sure of the whole tuning.
         _compute_missing(store, plan.tuning_tasks(), executor, progress, told)
         found = store.searches()
@@ -64,6 +71,10 @@ def run_spec(
             tasks = tasks[piece[0] - 1 :: piece[1]]
         _compute_missing(store, tasks, executor, progress, told)
     return store
+
+
+def _silent(*_: object) -> None:
+    """Nobody is told."""
 
 
 def _once(say: Say) -> Say:

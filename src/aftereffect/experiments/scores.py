@@ -13,7 +13,7 @@ import polars
 
 from aftereffect._sources import is_ours
 from aftereffect.experiments.arena import KINDS, REFERENCES, Arena, Cell
-from aftereffect.experiments.statistics import Interval, mean_of, percentiles, resampling
+from aftereffect.experiments.statistics import Interval, ends, mean_of, percentiles, resampling
 from aftereffect.model.curves import Floats
 from aftereffect.policies.base import Policy
 
@@ -95,8 +95,7 @@ class Board:
                     "cell": cell,
                     "policy": policy,
                     "regret": s.mean,
-                    "low": s.interval[0] if s.interval else None,
-                    "high": s.interval[1] if s.interval else None,
+                    **ends(s.interval),
                     "largest": s.largest,
                     "gain": s.gain,
                     "closed": s.closed,

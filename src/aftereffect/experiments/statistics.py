@@ -20,6 +20,12 @@ BOOTSTRAPS = 2000
 Interval = tuple[float, float] | None  # none from one value
 
 
+def ends(interval: Interval) -> dict[str, float | None]:
+    """An interval as two columns of a table."""
+    low, high = interval or (None, None)
+    return {"low": low, "high": high}
+
+
 class Estimate(NamedTuple):
     """A number with its interval."""
 

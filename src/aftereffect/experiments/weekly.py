@@ -10,13 +10,14 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 import polars
 
 from aftereffect.errors import require_whole
 from aftereffect.experiments.arena import Arena, Cell, Match, Scale, by_policy, entrants, match_in, played
-from aftereffect.experiments.executors import Executor, Progress, Threads
-from aftereffect.experiments.store import Say
+from aftereffect.experiments.executors import Threads
+from aftereffect.experiments.run import How
 from aftereffect.notation import parse
 from aftereffect.policies.base import Policy, policy_from
 from aftereffect.policies.recommend import recommended
@@ -113,25 +114,9 @@ def set_up_weekly(
     return Weekly(matches, chosen, scale, seed, stress=False)
 
 
-def play_weekly(
-    arena: Weekly,
-    out: Path,
-    *,
-    executor: Executor | None = None,
-    fresh: bool = False,
-    command: str = "",
-    progress: Progress = lambda *_: None,
-    say: Say = lambda *_: None,
-) -> polars.DataFrame:
+def play_weekly(arena: Weekly, out: Path, **how: Unpack[How]) -> polars.DataFrame:
     """Compute what a directory still lacks; one row per cell, policy, run and horizon."""
-    return polars.concat(
-        [
-            _against_even(match, rows.collect())
-            for match, rows in played(
-                arena, out, executor=executor, fresh=fresh, command=command, progress=progress, say=say
-            )
-        ]
-    )
+    return polars.concat(_against_even(match, rows.collect()) for match, rows in played(arena, out, **how))
 
 
 def run_weekly(
