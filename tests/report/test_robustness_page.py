@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from aftereffect.experiments.robustness import Bands, Changes, FalseAlarms, QuietRewards
+from aftereffect.experiments import robustness_rows
+from aftereffect.experiments.robustness import Alarms, Bands, Changes, FalseAlarms, QuietRewards, UnknownMemory
 from aftereffect.report import robustness_page as page
 
 
-def _written(monkeypatch: pytest.MonkeyPatch, docs: Path, *arguments: str) -> str:
-    monkeypatch.setattr(sys, "argv", ["robustness_page", "--docs", str(docs), *arguments])
-    page.main()
-    return (docs / "robustness.md").read_text()
+def test_a_section_is_written_again_and_the_others_stay() -> None:
+    change = {"rows": [asdict(Changes("loan", 100.0, 80.0, 60.0, 40.0, 8))], "horizon": 20_000}
+    alarms = {"rows": [asdict(Alarms("loan", 0.5, 0.05, 0.9, 20))], "horizon": 10_000}
+    both = page.page({"seed": 7, "change": change, "alarms": alarms})
+    assert list(page.sections_of(both)) == [page.SECTIONS[name][0] for name in ("alarms", "change")]  # the page's order
+    assert "drawn with seed 7" in both
+    again = page.page({"seed": 7, "change": {**change, "horizon": 500}}, both)
+    assert again == both.replace("T = 20,000", "T = 500")
 
 
 def test_a_section_is_measured_again_and_the_others_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     times: list[str] = []
 
-    def section(name: str) -> str:
+    def measured(name: str) -> dict[str, Any]:
         times.append(name)
-        return f"## {page.SECTIONS[name][0]}\n\n{name}, measured for the {len(times)}th time"
+        return {"rows": [], "time": len(times)}
 
-    fake = {name: (title, lambda name=name: section(name)) for name, (title, _) in page.SECTIONS.items()}
-    monkeypatch.setattr(page, "SECTIONS", fake)
-    first = _written(monkeypatch, tmp_path)
-    assert list(page.sections_of(first)) == [title for title, _ in fake.values()]
-    again = _written(monkeypatch, tmp_path, "--section", "change")
-    assert times == [*fake, "change"]
-    assert again == first.replace("change, measured for the 6th time", "change, measured for the 8th time")
+    monkeypatch.setattr(robustness_rows, "PARTS", {name: partial(measured, name) for name in robustness_rows.PARTS})
+    out = tmp_path / "new" / "robustness.json"
+    for arguments in ([], ["--section", "change"]):
+        monkeypatch.setattr(sys, "argv", ["robustness_rows", "--out", str(out), *arguments])
+        robustness_rows.main()
+    assert list(page.SECTIONS) == list(robustness_rows.PARTS) == times[:-1]
+    found = json.loads(out.read_text())
+    assert {name: part["time"] for name, part in found.items() if name != "seed"} == {
+        name: 8 if name == "change" else i + 1 for i, name in enumerate(page.SECTIONS)
+    }
 
 
 def test_titles_are_those_of_the_sections() -> None:
@@ -41,5 +53,7 @@ def test_titles_are_those_of_the_sections() -> None:
     assert "625 trials" in noise
     false = page.false_alarms_section([FalseAlarms("30 units", 200, 0.05, (0.0, 0.1), 0.5, 0.9, 20)])
     assert "| all | 200 | 5.0% | 0.0% | 10.0% | | | 20 |" in false
+    unknown = page.unknown_memory_section([UnknownMemory("loan, K 2", 10.0, [11.0, 14.4])], 100, 6, (0.8, 0.95))
+    assert "| loan, K 2 | 10 | 11 | 1.10 | 14 | 1.44 |" in unknown
     for name, text in (("change", change), ("noise", noise), ("false-alarms", false)):
         assert list(page.sections_of("\n" + text)) == [page.SECTIONS[name][0]]

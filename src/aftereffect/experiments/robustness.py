@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -83,7 +82,7 @@ class FalseAlarms:
     contradicted: float
     drifting: tuple[float, float]
     can_tell: float
-    covered: float
+    covered: float | None
     runs: int
 
 
@@ -107,7 +106,7 @@ def measure_false_alarms(horizon: int, runs: int, seed: int) -> Iterator[FalseAl
             said = np.array(list(pool.map(one, range(runs))), dtype=np.float64)
         contradicted, drifting, drifting_bounded, can_tell, _ = said.mean(axis=0).tolist()
         tells = said[:, 3] > 0
-        covered = float(said[tells, 4].mean()) if tells.any() else math.nan
+        covered = float(said[tells, 4].mean()) if tells.any() else None
         yield FalseAlarms(
             name,
             horizon,
@@ -306,22 +305,21 @@ def measure_estimates(horizon: int, instances: int, seed: int, bound: float) -> 
 
 @dataclass(frozen=True)
 class UnknownMemory:
-    """Mean regret with the memory known and with only a bound on it, on the same instances."""
+    """Mean regret with the memory known and with only a bound on it, one bound after the other, on the same instances."""
 
     cell: str
     known: float
-    bounded: dict[float, float]
+    bounded: list[float]
 
 
 def measure_unknown_memory(
-    horizon: int, instances: int, seed: int, bounds: tuple[float, ...], say: Callable[[str], None] = lambda _: None
+    horizon: int, instances: int, seed: int, bounds: tuple[float, ...]
 ) -> Iterator[UnknownMemory]:
     """Each family with two and with four arms."""
     for name in DRAWN:
         for arms in (2, 4):
-            say(f"{name} K {arms}")
             policies: list[Policy] = [CurveThompson(), *(CurveThompson(memory_bound=b) for b in bounds)]
             drawn = family(name, arms=arms, memory=MEMORY)
             found = simulate(drawn, policies, horizon, 1, instances, seed, checkpoints=1)
             known, *rest = (float(result.mean[-1]) for result in found.values())
-            yield UnknownMemory(f"{name}, K {arms}", known, dict(zip(bounds, rest, strict=True)))
+            yield UnknownMemory(f"{name}, K {arms}", known, rest)

@@ -1,0 +1,99 @@
+"""What `docs/robustness.md` shows, as plain data: all of it, or one section at a time while the others stay as they were.
+
+python -m aftereffect.experiments.robustness_rows --out out/robustness.json [--section change]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from aftereffect._files import write_output
+from aftereffect.experiments.robustness import (
+    measure_alarms,
+    measure_bands,
+    measure_changes,
+    measure_drifts,
+    measure_estimates,
+    measure_false_alarms,
+    measure_quiet_rewards,
+    measure_unknown_memory,
+)
+
+SEED = 4711
+TOLD = (0.5, 0.2, 0.8)
+BOUNDS = (0.8, 0.95)
+HORIZONS = ((200, 20), (1_000, 20), (20_000, 5))  # rounds, and how many runs of each kind of rewards
+KNOWN, ESTIMATED, TELLING, DRIFTING, CHANGED, BANDED, QUIET = 6, 20, 20, 20, 5, 40, 4  # instances or runs of a cell
+WEEKS, DEVIATION = 208, 0.02
+
+Part = dict[str, Any]
+
+
+def _rows(found: Iterable[Any]) -> list[Part]:
+    return [asdict(row) for row in found]
+
+
+def _unknown_memory() -> Part:
+    rows = _rows(measure_unknown_memory(100_000, KNOWN, SEED, BOUNDS))
+    return {"rows": rows, "horizon": 100_000, "instances": KNOWN, "bounds": BOUNDS}
+
+
+def _estimates() -> Part:
+    rows = [row for bound in BOUNDS for row in _rows(measure_estimates(10_000, ESTIMATED, SEED, bound))]
+    return {"rows": rows, "horizon": 10_000, "instances": ESTIMATED}
+
+
+def _false_alarms() -> Part:
+    return {"rows": [row for t, runs in HORIZONS for row in _rows(measure_false_alarms(t, runs, SEED))]}
+
+
+def _alarms() -> Part:
+    return {"rows": _rows(measure_alarms(10_000, TELLING, SEED, TOLD)), "horizon": 10_000}
+
+
+def _drifts() -> Part:
+    return {"rows": _rows(measure_drifts(20_000, DRIFTING, SEED)), "horizon": 20_000}
+
+
+def _changes() -> Part:
+    return {"rows": _rows(measure_changes(20_000, CHANGED, SEED)), "horizon": 20_000}
+
+
+def _noise() -> Part:
+    bands, quiet = measure_bands(WEEKS, BANDED, SEED), measure_quiet_rewards(WEEKS, QUIET, SEED, DEVIATION)
+    return {"bands": _rows(bands), "quiet": _rows(quiet), "horizon": WEEKS, "deviation": DEVIATION}
+
+
+PARTS: dict[str, Callable[[], Part]] = {
+    "unknown-memory": _unknown_memory,
+    "estimates": _estimates,
+    "false-alarms": _false_alarms,
+    "alarms": _alarms,
+    "drift": _drifts,
+    "change": _changes,
+    "noise": _noise,
+}
+
+
+def main() -> None:
+    """Measure and write it down."""
+    parser = argparse.ArgumentParser(description="Measure what docs/robustness.md shows.")
+    parser.add_argument("--out", type=Path, default=Path("out/robustness.json"))
+    parser.add_argument("--section", choices=PARTS, action="append", help="measure this one (default: all)")
+    given = parser.parse_args()
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    for name in given.section or PARTS:
+        part = PARTS[name]()
+        held = json.loads(given.out.read_text()) if given.out.exists() else {}  # read last: others may have written
+        write_output(given.out, json.dumps({**held, "seed": SEED, name: part}, indent=1).encode())
+        print(f"{name} measured", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
