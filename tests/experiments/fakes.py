@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import polars
 
-from aftereffect.experiments.judges import Experiments
+from aftereffect.experiments.figures.judging import Experiments
 from aftereffect.experiments.parameters import Values, Which, problem_values, the_one
 from aftereffect.experiments.run import Results
 from aftereffect.model.catalog import catalog

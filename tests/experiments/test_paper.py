@@ -12,7 +12,7 @@ from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.experiments import paper
 from aftereffect.experiments.claims import CLAIMS, judge_all
 from aftereffect.experiments.executors import Threads
-from aftereffect.experiments.judges import HORIZONS, NEGATIVE
+from aftereffect.experiments.figures.negative import HORIZONS, NEGATIVE
 from aftereffect.experiments.paper import (
     EXTRA,
     FIGURES,

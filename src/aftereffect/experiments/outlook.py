@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aftereffect.experiments.judges import Experiments, final
+from aftereffect.experiments.figures.judging import Experiments, final
 from aftereffect.experiments.parameters import which
 from aftereffect.model.impacts import Discounted, Power
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from aftereffect._files import output_folder, write_output
-from aftereffect.experiments.judges import PREDICTED_SLOPE, by_estimation
+from aftereffect.experiments.figures.fig3d import by_estimation
+from aftereffect.experiments.figures.negative import PREDICTED_SLOPE
 from aftereffect.experiments.run import Results
 from aftereffect.policies.phased import HistoryUCB
 from aftereffect.policies.setting import Setting

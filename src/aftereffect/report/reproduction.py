@@ -12,7 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from aftereffect.experiments.judges import CARRIES_OVER, INSENSITIVE, SLOPE_TOLERANCE
+from aftereffect.experiments.figures.general import CARRIES_OVER
+from aftereffect.experiments.figures.judging import INSENSITIVE
+from aftereffect.experiments.figures.negative import SLOPE_TOLERANCE
 from aftereffect.experiments.outlook import remarks
 from aftereffect.experiments.paper import load_experiments, read_verdicts
 from aftereffect.experiments.run import Results

@@ -10,23 +10,18 @@ import polars
 import pytest
 import scipy.stats
 
-from aftereffect.experiments.judges import (
+from aftereffect.experiments.figures.fig3d import better_for_larger_rho, insensitive
+from aftereffect.experiments.figures.general import carries_over
+from aftereffect.experiments.figures.judging import Finding, beats_all
+from aftereffect.experiments.figures.memory_and_arms import (
     BY_MEMORY,
-    HORIZONS,
-    NEGATIVE,
-    Finding,
     advantage_shrinks,
-    beats_all,
-    better_for_larger_rho,
-    carries_over,
     grows_with_arms,
-    insensitive,
-    linear_at,
     memory_fades,
     robust_to_memory,
-    search_picks,
-    sublinear,
 )
+from aftereffect.experiments.figures.negative import HORIZONS, NEGATIVE, linear_at, sublinear
+from aftereffect.experiments.figures.tuning import search_picks
 from aftereffect.experiments.parameters import which
 from aftereffect.model.curves import Floats
 from tests.experiments.fakes import Fake, noisy, one, several

@@ -1,0 +1,1 @@
+"""The paper's experiments: beside each spec the claims that rest on it and the ways of judging them."""
