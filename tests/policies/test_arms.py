@@ -151,11 +151,12 @@ def test_policies_that_cannot_refuse_and_go_on(policy: ae.Policy) -> None:
         (lambda a: a.set_limits(floors={"west": 0.1}), "west"),
         (lambda a: a.set_limits(floors={"north": 0.7, "south": 0.7}), "floors must sum"),
         (lambda a: a.set_limits(caps=0.2), "caps must sum"),
+        (lambda a: a.set_limits(floors={"north": 0.7}, caps={"north": 0.6}), "arm 'north' has floor 0.7 and cap 0.6"),
         (lambda a: a.set_limits(caps={"north": "all"}), "all"),
         (lambda a: a.rename("north", "south"), "differ"),
         (lambda a: a.rename("west", "east"), "west"),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_a_wrong_change_changes_nothing(change: Any, shown: str, tmp_path: Path) -> None:
     agent = _agent()

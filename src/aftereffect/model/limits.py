@@ -26,13 +26,18 @@ class Limits:
 
     @classmethod
     def of(
-        cls, arms: int, floors: Sequence[float] | float | None = None, caps: Sequence[float] | float | None = None
+        cls,
+        arms: int,
+        floors: Sequence[float] | float | None = None,
+        caps: Sequence[float] | float | None = None,
+        names: Sequence[str] | None = None,
     ) -> Limits:
-        """Checked limits; a single number holds for every arm."""
+        """Checked limits; a single number holds for every arm. Messages call the arms by their names, if they have any."""
         low, high = _spread("floors", arms, 0.0, floors), _spread("caps", arms, 1.0, caps)
         if np.any(low > high):
             k = int(np.argmax(low > high))
-            raise AftereffectError(f"floors must not exceed caps: arm {k} has floor {low[k]:g} and cap {high[k]:g}")
+            arm = k if names is None else repr(names[k])
+            raise AftereffectError(f"floors must not exceed caps: arm {arm} has floor {low[k]:g} and cap {high[k]:g}")
         if low.sum() > 1 + _SLACK:
             raise AftereffectError(f"floors must sum to at most 1, got {low.sum():g}")
         if high.sum() < 1 - _SLACK:

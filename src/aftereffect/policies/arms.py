@@ -61,7 +61,8 @@ def close_arm(agent: Agent, name: str) -> None:
 def set_limits(agent: Agent, floors: Any, caps: Any) -> None:
     """Other floors and caps; by name, those that are not named stay."""
     limits, arms = agent.setting.limits, agent.setting.arms
-    new = Limits.of(arms, _by_name(agent, "floors", floors, limits.floors), _by_name(agent, "caps", caps, limits.caps))
+    low, high = _by_name(agent, "floors", floors, limits.floors), _by_name(agent, "caps", caps, limits.caps)
+    new = Limits.of(arms, low, high, agent.names)
     _change(agent, agent.names, new, None)
 
 

@@ -13,6 +13,7 @@ from aftereffect.errors import AftereffectError, require_one_of, require_whole, 
 from aftereffect.model.fairness import Observed
 from aftereffect.model.feedback import Feedback
 from aftereffect.model.limits import Limits, as_split
+from aftereffect.model.problem import check_names
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.reading import by_label
 from aftereffect.policies.setting import Setting
@@ -45,8 +46,9 @@ def start_agent(
     past = [] if history is None else list(history)
     first = Setting(arms, horizon, feedback)  # checks before anything is computed from them
     total = None if first.horizon is None else int(first.horizon) + len(past)
+    names = None if names is None else check_names(names, first.arms)
     low, high = (_in_order(*side, names) for side in (("floors", floors, 0.0), ("caps", caps, 1.0)))
-    limits = Limits.of(int(arms), low, high)
+    limits = Limits.of(int(arms), low, high, names)
     split = None if start is None else as_split("start", _in_order("start", start, 0.0, names), limits)
     setting = Setting(
         int(arms),

@@ -136,4 +136,4 @@ def learned(fit: Fit, target: Ints, trial: Ints, rounds: int) -> float:
         blur = state.spread[DISPERSION, k] * rate * (1 - rate) / max(1.0, units * x / steps) + state.spread[SHOCK, k]
         if x > 0:
             removed += (a * to_trial[p] - b * to_trial[q]) ** 2 / (variance[x] + blur / arrived)
-    return min(1.0, removed / total) if total > 0 and math.isfinite(removed) else 0.0
+    return min(1.0, float(removed / total)) if total > 0 and math.isfinite(removed) else 0.0

@@ -75,7 +75,7 @@ class Records:
 
     def limits(self, floors: Any = None, caps: Any = None) -> Limits:
         """Floors and caps: one number for all, by name, or in the arms' order."""
-        return Limits.of(self.arms, self._limit("floors", floors, 0.0), self._limit("caps", caps, 1.0))
+        return Limits.of(self.arms, self._limit("floors", floors, 0.0), self._limit("caps", caps, 1.0), self.names)
 
     def _limit(self, what: str, given: Any, default: float) -> Any:
         given = by_label(what, given, self.names)
