@@ -28,7 +28,8 @@ try:
 except (ImportError, AttributeError):  # a numba with other insides: slower to compile, nothing else
     PART, Kernel = {}, None  # type: ignore[assignment, misc]
 
-_compiler: Any = compiler  # untyped
+_numba: Any = numba  # untyped
+_compiler: Any = compiler
 _config: Any = numba.config
 _registry: Any = registry
 
@@ -103,6 +104,16 @@ def helper(function: Function) -> Function:
 def allocating_kernel(function: Function) -> Function:
     """The same for a function that creates arrays."""
     return _compiled(function, **WITH_RUNTIME)
+
+
+def machine_code(call: Any, *arguments: Any) -> Any:
+    """What a kernel runs for arguments of these types; what is no kernel as it is.
+
+    It does not look at types, which takes longer than most decisions do: for callers who cannot give it others.
+    """
+    if not hasattr(call, "get_overload"):
+        return call
+    return call.get_overload(tuple(_numba.typeof(argument) for argument in arguments))
 
 
 def own_helper(function: Function) -> Function:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import warnings
 from pathlib import Path
 from typing import Any
@@ -466,3 +468,40 @@ def test_an_arm_without_a_name_is_called_the_same_everywhere() -> None:
     called = list(agent.explain()["allocation"])
     assert called == ["arm 0", "arm 1"] == list(agent.arm_names) == agent.log["arm"].to_list()
     assert list(ae.problem("tent").arm_names) == called
+
+
+# Machine code is called without a look at types: what reaches it must be as at the first call.
+
+
+def test_rewards_may_lie_anywhere_in_memory() -> None:
+    packed = np.zeros(3, dtype=[("byte", "i1"), ("reward", "f8")])
+    plain, other = (ae.UCB1().start(3, seed=1, feedback="split") for _ in range(2))
+    for t in range(12):
+        shares = plain.ask()
+        assert other.ask().tolist() == shares.tolist()
+        rewards = np.where(shares > 0, t / 20, NAN)
+        packed["reward"] = rewards
+        frozen = rewards.copy()
+        frozen.flags.writeable = False
+        ways: list[Any] = [
+            rewards[::-1].copy()[::-1],
+            np.repeat(rewards, 2)[::2],
+            packed["reward"],
+            frozen,
+            rewards.astype(">f8"),
+            rewards.tolist(),
+        ]
+        plain.tell(rewards)
+        other.tell(ways[t % len(ways)], trials=np.repeat((shares > 0).astype(float), 2)[::2])
+    assert np.array_equal(plain.state.arms, other.state.arms)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])
+def test_a_copy_of_an_agent_goes_its_own_way(copied: Any) -> None:
+    agent = ae.DUCB().start(2, seed=1)
+    _run(agent, 5)
+    other = copied(agent)
+    assert np.array_equal(_run(agent, 5), _run(other, 5))
+    agent.ask()
+    agent.tell(None)
+    assert (agent.rounds, other.rounds) == (11, 10)

@@ -6,12 +6,14 @@ order, and be corrected, and the state is the one that an agent has that was tol
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aftereffect._compile import machine_code
 from aftereffect.errors import WrongTell
 from aftereffect.model.curves import Floats
 from aftereffect.model.feedback import ONE
@@ -63,13 +65,17 @@ class Course:
         self.base = Stand(None, setting)
         self.settled = Stand(policy.state(setting), setting)
         self.rule: Rule = bind(self.settled.state)
-        self._ask = self.rule.ask
-        self.taking = bind_take(self.settled.state)
+        self._ask: Callable[..., None] = self._ask_first
+        self._take: Callable[..., int] = self._take_first
         self._one = setting.feedback_code == ONE
         self._in_parts = setting.feedback == "split" and policy.learns_in_parts()
         self._middle: Stand | None = None  # between the base and now: corrections start from the nearer one
         self._ahead: list[Stand] = []  # beyond the first open round: as it was before later open ones, and now
         self.stop = keep  # settled rounds from which on to take a new one
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies in other processes too: machine code is found there anew."""
+        return {**self.__dict__, "_ask": self._ask_first, "_take": self._take_first}
 
     def begin_at(self, rounds: int) -> None:
         """The state is that after so many rounds, none of which can be corrected."""
@@ -96,6 +102,11 @@ class Course:
         stand.asked = True
         return stand.state
 
+    def _ask_first(self, *arguments: Any) -> None:
+        """Later asks go straight to the machine code."""
+        self.rule.ask(*arguments)
+        self._ask = machine_code(self.rule.ask, *arguments)
+
     def answering(self) -> Any:
         """The state that the next round's advice comes from, asked."""
         stand = self.settled if self.settled.round == self.rounds else self._look_ahead()
@@ -114,6 +125,12 @@ class Course:
         if stand.round >= self.stop:
             self.remember()
 
+    def _take_first(self, *arguments: Any) -> int:
+        taking = bind_take(self.settled.state)
+        code = taking(*arguments)
+        self._take = machine_code(taking, *arguments)
+        return code
+
     def take(self, advised: Floats, rewards: Floats, trials: Floats, counted: bool, asked_at: float, stage: str) -> int:
         """The next round has happened as advised and is told at once, where none is open: the short way.
 
@@ -123,7 +140,7 @@ class Course:
         row = len(log.entries)
         if row >= len(log.table):
             log.make_room()
-        code = self.taking(
+        code = self._take(
             stand.state, t, advised, rewards, trials, counted, self._one, log.table, row, asked_at, time()
         )
         if code == 0:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,13 @@ _NUMBERS = "fiub"  # numpy's kinds: floats, whole numbers, truth values
 
 
 def by_arm(what: str, values: Any, arms: int, names: Sequence[str] | None, missing: float = np.nan) -> Floats:
-    """One number per arm; `missing` stands for arms that a mapping, a Series or a one-row frame does not name."""
+    """One number per arm; `missing` stands for arms that a mapping, a Series or a one-row frame does not name.
+
+    They lie one after the other in memory, as machine code takes for granted.
+    """
     kind = type(values)
-    if kind is np.ndarray and values.dtype is _FLOAT and values.shape == (arms,):  # told most often, and to be quick
-        return np.asarray(values)
+    if kind is np.ndarray and values.dtype is _FLOAT and values.shape == (arms,) and values.flags.carray:
+        return cast("Floats", values)  # told most often, and to be quick
     if kind is list or kind is np.ndarray:
         return _in_order(what, values, arms)
     if isinstance(values, Mapping):
@@ -75,10 +78,8 @@ def _in_order(what: str, values: Any, arms: int) -> Floats:
         raise WrongTell(f"{what} must be {arms} numbers, got {shown(values)}") from None
     if array.shape != (arms,):
         raise WrongTell(f"{what} must be {arms} numbers, one per arm, got {_size(array)}")
-    if array.dtype is _FLOAT:
-        return array
     if array.dtype.kind in _NUMBERS:
-        return np.asarray(array, dtype=np.float64)
+        return array if array.dtype is _FLOAT and array.flags.carray else np.array(array, dtype=np.float64, order="C")
     return np.array([_number(what, k, value) for k, value in enumerate(array)])
 
 
