@@ -21,11 +21,12 @@ from aftereffect import _files
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments import executors
 from aftereffect.experiments.executors import Threads
+from aftereffect.experiments.manifest import describe_difference, sealed
 from aftereffect.experiments.plan import Plan
 from aftereffect.experiments.run import Results, run_spec
 from aftereffect.experiments.shards import Block
 from aftereffect.experiments.spec import Spec
-from aftereffect.experiments.store import Store, _sealed, describe_difference
+from aftereffect.experiments.store import Store
 from tests.experiments.specs import TUNED, check_whole, rows, shard_names, spec
 
 
@@ -496,7 +497,7 @@ def test_a_manifest_without_a_key_is_refused_whatever_its_digest(store: Store) -
     whole = json.loads(store.manifest_path.read_text())
     for key in whole:
         less = {k: v for k, v in whole.items() if k != key}
-        store.manifest_path.write_bytes(_sealed(less) if key != "digest" else json.dumps(less).encode())
+        store.manifest_path.write_bytes(sealed(less) if key != "digest" else json.dumps(less).encode())
         with pytest.raises(AftereffectError, match=r"manifest.json' is (damaged: it has no|not)") as error:
             Results(store.directory)
         assert len(str(error.value).splitlines()) == 1
@@ -508,7 +509,7 @@ def test_a_manifest_with_a_wrong_value_is_refused_whatever_its_digest(value: Any
     for key in whole:
         if type(whole[key]) is type(value) or (key, value) in (("commit", "x"), ("commit", None), ("figure", "x")):
             continue
-        store.manifest_path.write_bytes(_sealed({**whole, key: value}))
+        store.manifest_path.write_bytes(sealed({**whole, key: value}))
         if key != "digest":
             with pytest.raises(AftereffectError, match=r"manifest.json' is (damaged|not)") as error:
                 Results(store.directory)
@@ -517,7 +518,7 @@ def test_a_manifest_with_a_wrong_value_is_refused_whatever_its_digest(value: Any
 
 def test_a_spec_in_the_manifest_that_is_none_is_refused(store: Store) -> None:
     whole = json.loads(store.manifest_path.read_text())
-    store.manifest_path.write_bytes(_sealed({**whole, "spec": {**whole["spec"], "horizon": -1}}))
+    store.manifest_path.write_bytes(sealed({**whole, "spec": {**whole["spec"], "horizon": -1}}))
     with pytest.raises(AftereffectError, match="horizon"):
         Results(store.directory)
 

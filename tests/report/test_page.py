@@ -17,9 +17,9 @@ import pytest
 
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.frontier import read_frontier
+from aftereffect.experiments.manifest import sealed
 from aftereffect.experiments.run import Results, run_spec
 from aftereffect.experiments.spec import parse_spec
-from aftereffect.experiments.store import _sealed
 from aftereffect.report.page import as_toml, shared, write_page
 from aftereffect.report.page_data import embedded_json
 from aftereffect.report.style import arm_looks, contrast, on_dark
@@ -586,7 +586,7 @@ def _hostile(results: Results, directory: Path, markup: str) -> Path:
     manifest = json.loads((directory / "manifest.json").read_text())
     hostile = {k: v if k in TRUSTED else _everywhere(v, markup) for k, v in manifest.items() if k != "digest"}
     hostile["spec"] = {**manifest["spec"], "title": markup, "caption": f"x{markup}"}
-    (directory / "manifest.json").write_bytes(_sealed(hostile))
+    (directory / "manifest.json").write_bytes(sealed(hostile))
     return directory
 
 
@@ -694,6 +694,6 @@ def test_a_figure_in_the_manifest_names_no_file_elsewhere(results, tmp_path):
     directory = tmp_path / "copy"
     shutil.copytree(results.store.directory, directory)
     manifest = json.loads((directory / "manifest.json").read_text())
-    (directory / "manifest.json").write_bytes(_sealed({**manifest, "figure": "../elsewhere"}))
+    (directory / "manifest.json").write_bytes(sealed({**manifest, "figure": "../elsewhere"}))
     with pytest.raises(AftereffectError, match="figure"):
         Results(directory)

@@ -26,10 +26,11 @@ from aftereffect.experiments.executors import Executor
 from aftereffect.experiments.gains import Gains, score_weekly
 from aftereffect.experiments.scores import Board, score
 from aftereffect.experiments.spec import LARGEST
-from aftereffect.experiments.store import Say, Store, commit_of_checkout, require_ours, written_command
+from aftereffect.experiments.store import Say, Store, require_ours
 from aftereffect.experiments.weekly import Weekly, play_weekly, set_up_weekly
 from aftereffect.report import weekly_page
 from aftereffect.report.leaderboard import SMOKE, Sheet, document, in_cells, overall, page, remarks, under_stress
+from aftereffect.simulation.provenance import commit_of_checkout, written_command
 
 
 def run_the_arena(

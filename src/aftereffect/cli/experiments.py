@@ -17,8 +17,9 @@ from aftereffect.experiments.paper import load_experiments, read_verdicts, repro
 from aftereffect.experiments.plan import Plan
 from aftereffect.experiments.run import Results, run_spec, write_rows
 from aftereffect.experiments.spec import Spec, load_specs, parse_specs, read_content
-from aftereffect.experiments.store import require_ours, written_command
+from aftereffect.experiments.store import require_ours
 from aftereffect.report.drawing import BANDS
+from aftereffect.simulation.provenance import written_command
 from aftereffect.simulation.result import in_words
 
 

@@ -9,19 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import platform
-import shlex
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import polars
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aftereffect._files import (
     PART,
@@ -35,14 +28,14 @@ from aftereffect._files import (
     write_inside,
 )
 from aftereffect.errors import AftereffectError
+from aftereffect.experiments.manifest import describe_difference, is_manifest, manifest_of, read_manifest, sealed
 from aftereffect.experiments.plan import Chosen, Plan
 from aftereffect.experiments.searches import Search, chosen, searches
 from aftereffect.experiments.shards import SCHEMA, Task
 from aftereffect.experiments.spec import parse_spec
 from aftereffect.plugins import import_modules
 
-FORMAT, VERSION = "aftereffect-experiment", 3  # 1 knew shards by their place in the spec, 2 no user's own code
-LARGEST_MANIFEST, LARGEST_SHARD = 50_000_000, 2_000_000_000  # bytes
+LARGEST_SHARD = 2_000_000_000  # bytes
 TUNING = "tuning.json"
 Say = Callable[[str], None]
 
@@ -55,50 +48,8 @@ def require_ours(directory: Path) -> None:
     except OSError as error:
         raise _cannot_write(directory, error) from error
     manifests = (directory / "manifest.json", *directory.glob("*/manifest.json"))
-    if foreign and not any(_is_manifest(path) for path in manifests):
+    if foreign and not any(is_manifest(path) for path in manifests):
         raise AftereffectError(f"{str(directory)!r} is not empty and holds no experiment; choose another --out")
-
-
-def _is_manifest(path: Path) -> bool:
-    try:
-        content = json.loads(read_regular(path, LARGEST_MANIFEST))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(content, dict) and content.get("format") == FORMAT
-
-
-class Machine(BaseModel):
-    """What an experiment ran on."""
-
-    model_config = ConfigDict(strict=True)
-
-    system: str
-    architecture: str
-    cores: int | None
-
-
-class Manifest(BaseModel):
-    """What a manifest must hold, so that nobody who reads it meets a surprise."""
-
-    model_config = ConfigDict(strict=True)
-
-    name: str
-    hash: str
-    code: str
-    sources: dict[str, str]
-    imports: list[str]
-    seed: int
-    spec: dict[str, Any]
-    problems: list[str]
-    policies: list[str]
-    shards: int
-    extents: list[list[int]]
-    figure: Annotated[str, Field(pattern=r"^[a-z0-9]+$")] | None  # names files
-    command: str
-    versions: dict[str, str | None]
-    commit: str | None
-    machine: Machine
-    digest: str
 
 
 class Store:
@@ -134,7 +85,7 @@ class Store:
                 refuse_symlink(self.shards)
                 self.directory.mkdir(parents=True, exist_ok=True)
                 share = held.enter_context(self._held(plan, fresh))
-                self._claim(plan, lambda: _sealed(_manifest(plan, command, figure)), fresh, say)
+                self._claim(plan, lambda: sealed(manifest_of(plan, command, figure)), fresh, say)
                 make_folder(self.shards)
                 for folder in (self.directory, self.shards):
                     remove_leftovers(folder)
@@ -252,29 +203,7 @@ class Store:
 
     def manifest(self) -> dict[str, Any]:
         """What this directory holds; refused if it was edited."""
-        path = str(self.manifest_path)
-        try:
-            content = json.loads(read_regular(self.manifest_path, LARGEST_MANIFEST))
-        except OSError as error:
-            raise AftereffectError(f"{str(self.directory)!r} holds no experiment: {error.strerror or error}") from error
-        except (ValueError, RecursionError) as error:
-            raise AftereffectError(f"{path!r} is damaged: {error}") from error
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise AftereffectError(f"{path!r} is not an experiment's manifest; the directory is left alone")
-        if content.get("version") != VERSION:
-            raise AftereffectError(
-                f"{path!r} is not this version's manifest (it is of version {content.get('version')!r}, read is {VERSION}); "
-                "run the experiment again into another directory"
-            )
-        try:
-            Manifest.model_validate(content)
-        except ValidationError as error:
-            raise AftereffectError(f"{path!r} is damaged: {_first_fault(error)}") from error
-        if content["digest"] != _digest_of(content):
-            raise AftereffectError(
-                f"{path!r} was edited or damaged: its digest does not fit; choose another directory, or remove this one"
-            )
-        return content
+        return read_manifest(self.manifest_path)
 
     @property
     def plan(self) -> Plan:
@@ -362,84 +291,3 @@ def _cannot_write(directory: Path, error: OSError) -> AftereffectError:
 def _digest(name: str, content: bytes) -> str:
     """Of a shard's content and of the name that says whose it is."""
     return hashlib.sha256(name.encode() + b"\0" + content).hexdigest()[:24]
-
-
-def _digest_of(manifest: dict[str, Any]) -> str:
-    body = {key: value for key, value in manifest.items() if key != "digest"}
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
-
-
-def _sealed(manifest: dict[str, Any]) -> bytes:
-    return json.dumps({**manifest, "digest": _digest_of(manifest)}, indent=2).encode()
-
-
-def _first_fault(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    key = ".".join(map(str, first["loc"]))
-    return f"it has no {key!r}" if first["type"] == "missing" else f"{key!r}: {first['msg'].lower()}"
-
-
-def _manifest(plan: Plan, command: str, figure: str | None) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "name": plan.spec.name,
-        "hash": plan.digest,
-        "code": plan.code,
-        "sources": plan.sources,
-        "imports": plan.imports,
-        "seed": plan.spec.seed,
-        "spec": plan.spec.model_dump(mode="json"),
-        "problems": plan.problems,
-        "policies": plan.labels,
-        "shards": plan.shard_count,
-        "extents": [list(extent) for extent in plan.extents],
-        "figure": figure,
-        "command": command,
-        "versions": {name: _version(name) for name in ("aftereffect", "numpy", "numba", "polars")}
-        | {"python": platform.python_version()},
-        "commit": commit_of_checkout(),
-        "machine": {"system": platform.system(), "architecture": platform.machine(), "cores": os.cpu_count()},
-    }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
-
-
-def commit_of_checkout() -> str | None:
-    """The commit of the package's own checkout, if it runs from one."""
-    root = Path(__file__).resolve().parents[3]
-    if not (root / ".git").exists():
-        return None
-    try:
-        done = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, timeout=10, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip() or None
-
-
-def describe_difference(held: Any, wanted: Any, path: str = "") -> str:
-    """The first place in which two specs differ."""
-    if isinstance(held, dict) and isinstance(wanted, dict):
-        for key in [*held, *(k for k in wanted if k not in held)]:
-            if key in ("title", "caption", "scales"):
-                continue
-            if held.get(key) != wanted.get(key):
-                return describe_difference(held.get(key), wanted.get(key), f"{path}.{key}" if path else key)
-    if isinstance(held, list) and isinstance(wanted, list):
-        for i, (a, b) in enumerate(zip(held, wanted, strict=False)):
-            if a != b:
-                return describe_difference(a, b, f"{path}[{i}]")
-        return f"{path} has {len(held)} entries there, {len(wanted)} here"
-    return f"{path} is {held!r} there, {wanted!r} here"
-
-
-def written_command() -> str:
-    """The command line as a user would type it."""
-    return shlex.join(["aftereffect", *sys.argv[1:]])

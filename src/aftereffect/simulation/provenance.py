@@ -5,8 +5,12 @@ from __future__ import annotations
 import dataclasses
 import os
 import platform
+import shlex
+import subprocess
+import sys
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,14 +33,15 @@ def provenance_of(problem: Problem | Family, policy: Policy, seed: int) -> dict[
         "policy": {"name": policy.name, **_parameters(policy)},
         "code": _compile.results_hash(),
         "own_code": own_hash(policy, problem, (entry.recipe, entry.measure) if entry else None),
-        **_surroundings(),
+        **surroundings(),
     }
 
 
 @cache
-def _surroundings() -> dict[str, Any]:
+def surroundings(*libraries: str) -> dict[str, Any]:
+    """The versions of what computes, with further libraries, and the machine."""
     return {
-        "versions": {name: _version(name) for name in ("aftereffect", "numpy", "numba")}
+        "versions": {name: _version(name) for name in ("aftereffect", "numpy", "numba", *libraries)}
         | {"python": platform.python_version()},
         "machine": {"system": platform.system(), "architecture": platform.machine(), "cores": os.cpu_count()},
     }
@@ -47,6 +52,25 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
+
+
+def commit_of_checkout() -> str | None:
+    """The commit of the package's own checkout, if it runs from one."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return None
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+def written_command() -> str:
+    """The command line as a user would type it."""
+    return shlex.join(["aftereffect", *sys.argv[1:]])
 
 
 def _parameters(thing: Any) -> dict[str, Any]:
