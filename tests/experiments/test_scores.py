@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import aftereffect as ae
 from aftereffect.experiments.arena import KINDS, Scale, run_arena
 from aftereffect.experiments.executors import Threads
 from aftereffect.experiments.scores import score
 from aftereffect.policies import base
+from aftereffect.simulation.simulate import draw_instance
 from tests.experiments.boards import GAUSSIAN, SCALE, TENT, Own, arena_of, made_up, with_defaults
 
 
@@ -148,3 +150,23 @@ def test_luck_is_told_from_learning() -> None:
     assert made_up(arena, far).luck == []
     poor = with_defaults(GAUSSIAN, round_robin=90.0, d_ucb=95.0)  # first, since nobody has learned yet
     assert [entry.rank for entry in made_up(arena, poor).luck] == [1]
+
+
+def test_those_that_cannot_share_are_named_where_that_is_best() -> None:
+    """In `loan` often one arm should get everything, in `tent` never."""
+    loan = "loan-k2-m0.5"
+    arena = arena_of(loan, TENT, policies=["thompson", "ucb1"])
+    board = made_up(
+        arena, with_defaults(loan, thompson=50.0, ucb1=70.0) | with_defaults(TENT, thompson=50.0, ucb1=70.0)
+    )
+    problems = [
+        draw_instance(ae.family("loan", arms=2, memory=0.5), arena.seed, number) for number in range(SCALE.runs)
+    ]
+    shares = np.linspace(0.0, 1.0, 2001)
+    best = [shares[int(np.argmax([p.utility(np.array([x, 1.0 - x])) for x in shares]))] for p in problems]
+    assert np.isin(best, (0.0, 1.0)).any()
+    assert [(c.cell.name, c.policy, c.rank, c.best, c.share) for c in board.corners] == [
+        (loan, "thompson", 1, 50.0, pytest.approx(np.mean(np.isin(best, (0.0, 1.0)))))
+    ]
+    far = made_up(arena, with_defaults(loan, thompson=250.0, ucb1=250.0) | with_defaults(TENT))
+    assert far.corners == []

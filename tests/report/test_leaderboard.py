@@ -56,6 +56,17 @@ def test_the_lucky_are_named_with_the_reason(board: Board) -> None:
     )
 
 
+def test_those_that_cannot_share_are_named_too() -> None:
+    loan = "loan-k2-m0.5"
+    text = page(
+        made_up(arena_of(loan, policies=["thompson"]), with_defaults(loan, thompson=50.0)), "aftereffect arena", None
+    )
+    assert (
+        "- loan-k2-m0.5: thompson, which gives everything to one arm whatever it learns, is rank 1 with a regret of 50.0"
+        in text
+    )
+
+
 @pytest.mark.parametrize(
     ("cell", "regrets", "words"),
     [

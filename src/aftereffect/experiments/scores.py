@@ -12,15 +12,19 @@ import numpy as np
 import polars
 
 from aftereffect._sources import is_ours
-from aftereffect.experiments.arena import KINDS, REFERENCES, Arena, Cell
+from aftereffect.experiments.arena import KINDS, REFERENCES, Arena, Cell, Match
 from aftereffect.experiments.statistics import Interval, ends, mean_of, percentiles, resampling
 from aftereffect.model.curves import Floats
+from aftereffect.model.family_notation import family_from
+from aftereffect.oracle.best_fixed import best_fixed
 from aftereffect.policies.base import Policy
+from aftereffect.simulation.simulate import draw_instance
 
 FLOOR = 1.0  # one reward in the whole run: a mean regret below it gives no ratio; who moves may earn more than all who hold still
 
 LUCKY = 2.0  # a policy that does not learn, within so many times of the best learner's regret, owes it to the cell
 NEAR = 0.02  # if, besides, it loses less than this a round; else nobody has learned much yet
+ONE_ARM = 1e-6  # what the others get, together, of an allocation that gives everything to one arm
 ALIKE = 0.02  # two policies whose regrets, run by run, differ by less of their size do the same
 
 
@@ -78,6 +82,18 @@ class Luck:
 
 
 @dataclass(frozen=True)
+class Corner:
+    """A policy that gives everything to one arm, whatever it learns, and does well in a cell: there that is often best."""
+
+    cell: Cell
+    policy: str
+    mean: float
+    rank: int
+    best: float  # mean regret of the cell's first
+    share: float  # of the cell's problems whose best allocation gives everything to one arm
+
+
+@dataclass(frozen=True)
 class Board:
     """The leaderboard."""
 
@@ -86,6 +102,7 @@ class Board:
     standings: list[Standing]
     stress: list[Stress]
     luck: list[Luck]
+    corners: list[Corner]
 
     def frame(self) -> polars.DataFrame:
         """One row per cell and policy."""
@@ -124,6 +141,7 @@ def score(arena: Arena, rows: polars.DataFrame, speed: Mapping[str, float | None
         standings=_standings(arena, samples, scores, speed or {}),
         stress=_stress(arena, samples),
         luck=_luck(arena, samples, scores),
+        corners=_corners(arena, scores),
     )
 
 
@@ -264,6 +282,29 @@ def _luck(arena: Arena, samples: Samples, scores: Mapping[str, Mapping[str, Scor
                     Luck(match.cell, key, mean=s.mean, rank=s.rank, best=best, best_mean=least, alike=alike[key])
                 )
     return found
+
+
+def _corners(arena: Arena, scores: Mapping[str, Mapping[str, Score]]) -> list[Corner]:
+    """The best of those that give everything to one arm, where it comes near the first and such a gift is best at least once."""
+    narrow = {p.key for p in arena.policies if p.one_hot and p.learns}
+    found = []
+    for match in (m for m in arena.matches if not m.cell.kind):
+        here = scores[match.cell.name]
+        key = min(narrow & here.keys(), key=lambda key: here[key].mean, default=None)
+        least = min(s.mean for s in here.values())
+        if key is None or max(here[key].mean, FLOOR) > LUCKY * max(least, FLOOR):
+            continue
+        share = share_of_corners(match)
+        if share > 0:
+            found.append(Corner(match.cell, key, here[key].mean, here[key].rank, best=least, share=share))
+    return found
+
+
+def share_of_corners(match: Match) -> float:
+    """The share of a match's problems whose best fixed allocation gives everything to one arm."""
+    family, spec = family_from(match.cell.problem)[0], match.spec
+    best = [best_fixed(draw_instance(family, spec.seed, number)).allocation for number in range(spec.instances)]
+    return float(np.mean([allocation.max() > 1.0 - ONE_ARM for allocation in best]))
 
 
 def _alike(regrets: Mapping[str, Floats], policy: str, baselines: set[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from aftereffect.experiments.scores import (
     LUCKY,
     NEAR,
     Board,
+    Corner,
     Luck,
     Score,
     Standing,
@@ -114,6 +115,7 @@ def remarks(board: Board) -> Iterator[str]:
     if board.arena.stress and not board.stress:
         yield "no policy besides the paper's and those that do not learn took part: nothing to count under stress"
     yield from (luck_line(luck, board.arena.scale.horizon) for luck in board.luck)
+    yield from map(corner_line, board.corners)
 
 
 def luck_line(luck: Luck, horizon: int) -> str:
@@ -122,6 +124,15 @@ def luck_line(luck: Luck, horizon: int) -> str:
     return (
         f"{luck.cell.name}: {luck.policy}{alike} does not learn and is rank {luck.rank} with a regret of {_regret(luck.mean)}; "
         f"the best that learns, {luck.best}, has {_regret(luck.best_mean)}. {_why(luck, horizon)}"
+    )
+
+
+def corner_line(corner: Corner) -> str:
+    """Why a policy that cannot share does well in a cell."""
+    return (
+        f"{corner.cell.name}: {corner.policy}, which gives everything to one arm whatever it learns, is rank {corner.rank} with "
+        f"a regret of {_regret(corner.mean)} (the first has {_regret(corner.best)}): in {100 * corner.share:.0f} percent of the "
+        "problems there the best allocation does just that. Where it does not, such a policy loses a constant share for ever."
     )
 
 
@@ -210,7 +221,8 @@ def _meaning(board: Board) -> Iterator[str]:
     )
     yield (
         f"- *luck*: a policy that does not learn is first, or loses at most {NEAR:g} a round and has at most {LUCKY:g} times the "
-        "regret of the best one that learns."
+        "regret of the best one that learns. Of those that learn and give everything to one arm, the best is named where it has "
+        f"at most {LUCKY:g} times the regret of the first."
     )
     if arena.stress:
         yield (
@@ -254,5 +266,6 @@ def document(board: Board) -> dict[str, Any]:
             for match in arena.matches
         ],
         "stress": [dataclasses.asdict(s) for s in board.stress] if arena.stress else None,
+        "corners": [{**dataclasses.asdict(corner), "cell": corner.cell.name} for corner in board.corners],
         "luck": [{**dataclasses.asdict(luck), "cell": luck.cell.name} for luck in board.luck],
     }
