@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests.forked import run_python
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -36,9 +37,9 @@ def test_blocks_run(page: Path, tmp_path: Path) -> None:
         if named:
             (tmp_path / named[1]).write_text(code)
             if named[1].startswith("test_"):
-                run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", named[1]], tmp_path)
+                run(["-m", "pytest", "-q", "-p", "no:cacheprovider", named[1]], tmp_path)
         elif kind == "python":
-            run_python(code, tmp_path)
+            run_block(code, tmp_path)
         elif kind == "toml":
             (tmp_path / f"{tomllib.loads(code)['name']}.toml").write_text(code)
         elif kind not in OF_OTHERS:
@@ -47,25 +48,24 @@ def test_blocks_run(page: Path, tmp_path: Path) -> None:
                 run_line(line, tmp_path)
 
 
-def run_python(code: str, where: Path) -> None:
+def run_block(code: str, where: Path) -> None:
     # Each block in a process of its own: what it registers must not leak into other tests.
     (where / "block.py").write_text("import matplotlib\nmatplotlib.use('Agg')\n" + code)
-    run([sys.executable, "block.py"], where)
+    run(["block.py"], where)
 
 
 def run_line(line: str, where: Path) -> None:
     program, *arguments = line.split()
     if program == "make":  # a dry run: the targets themselves are what runs this test
-        command, where = ["make", "-n", *arguments], ROOT
+        subprocess.run(["make", "-n", *arguments], cwd=ROOT, capture_output=True, check=True)
     else:
         assert program == "aftereffect", f"do not know how to run {line!r}"
-        command = [sys.executable, "-m", "aftereffect", *arguments]
-    run(command, where)
+        run(["-m", "aftereffect", *arguments], where)
 
 
-def run(command: list[str], where: Path) -> None:
-    done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+def run(arguments: list[str], where: Path) -> None:
+    done = run_python(arguments, where)
+    assert done.returncode == 0, f"python {' '.join(arguments)}\n{done.stdout}\n{done.stderr}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import polars
 import pytest
 
+from tests.forked import run_python
 from tests.own_code import restored_names, spec_of, write_module
 
 __all__ = ["restored_names"]
@@ -21,8 +20,7 @@ SIMULATE = "simulate --problem mine-world:arms=3 --policy mine --horizon 50 --ru
 
 def command(*arguments: str | Path, where: Path) -> subprocess.CompletedProcess[str]:
     """The command line in a process of its own, which loads modules as they are now."""
-    line = [sys.executable, "-m", "aftereffect", *map(str, arguments)]
-    return subprocess.run(line, cwd=where, capture_output=True, text=True, check=False, env={**os.environ})
+    return run_python(["-m", "aftereffect", *map(str, arguments)], where)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import socket
 import threading
 import time
@@ -19,6 +18,7 @@ from aftereffect.programs.errors import StoreError
 from aftereffect.programs.store import Store
 from aftereffect.service.run import Binding, serve
 from aftereffect.service.tokens import Tokens
+from tests.forked import FORKS
 from tests.programs.postgres import Server
 
 WRITERS = 8
@@ -35,14 +35,10 @@ def _serve(url: str, port: int) -> None:
     serve(url, Binding(port=port), quiet=True)
 
 
-SERVERS = multiprocessing.get_context("forkserver")  # which has imported everything: a restart takes no time
-SERVERS.set_forkserver_preload(["aftereffect.service.app", "aftereffect.policies.thompson_split", "psycopg"])
-
-
 @contextmanager
 def _served(url: str, port: int) -> Iterator[BaseProcess]:
     """A server in a process of its own, answering."""
-    process = SERVERS.Process(target=_serve, args=(url, port), daemon=True)
+    process = FORKS.Process(target=_serve, args=(url, port), daemon=True)
     process.start()
     try:
         deadline = time.monotonic() + 120

@@ -180,16 +180,16 @@ def test_drift_is_said_when_the_evidence_was_ever_twenty_to_one() -> None:
 
 
 def test_drift_is_seen_where_there_is_some_and_rarely_where_there_is_none() -> None:
-    """At most 5 percent by Ville's inequality: 5 of 16 would happen with probability below .001 even at 5 percent."""
+    """At most 5 percent by Ville's inequality: 4 of 8 would happen with probability below .0004 even at 5 percent."""
     said: dict[int | None, list[bool]] = {}
     for drift in (None, 4_000):
         said[drift] = []
-        for name, seed in itertools.product(("patrol", "loan", "bump", "lipschitz"), range(4)):
+        for name, seed in itertools.product(("patrol", "loan", "bump", "lipschitz"), range(2)):
             problem = ae.problem(name, memory=0.5, seed=seed, drift=drift, units=20)
             state = run_once(problem, ae.CurveThompson(levels=60), np.array([4_000]), seed).state
             said[drift].append(drift_seen(float(state.now[0]["moved"]), state.powers, 0)["drifting"])
-    assert sum(said[None]) < 5
-    assert sum(said[4_000]) > 8
+    assert sum(said[None]) < 4
+    assert sum(said[4_000]) > 4
 
 
 def test_it_follows_responses_that_change_places() -> None:
