@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, TypeVar
@@ -40,131 +40,135 @@ told or not, so an unknown horizon costs nothing.
 """
 
 
+def _table(headers: str, rows: Iterable[str]) -> str:
+    """A table in Markdown; cells are apart by bars."""
+    return "\n".join([f"| {headers} |", "|---" * (headers.count("|") + 1) + "|", *(f"| {row} |" for row in rows)])
+
+
 def unknown_memory_section(rows: Sequence[UnknownMemory], horizon: int, instances: int, bounds: Sequence[float]) -> str:
     """Regret with an unknown memory over regret with a known one."""
-    head = " | ".join(f"at most {b:g} | ratio" for b in bounds)
-    lines = [
-        "## Memory unknown, a bound given\n",
-        f"Mean regret at T = {horizon:,} over {instances} instances; the ratio is to the policy that knows the memory.\n",
-        f"| cell | known | {head} |",
-        "|---|---|" + "---|---|" * len(bounds),
-    ]
-    for row in rows:
-        cells = " | ".join(f"{regret:,.0f} | {regret / row.known:.2f}" for regret in row.bounded)
-        lines.append(f"| {row.cell} | {row.known:,.0f} | {cells} |")
     means = [geometric_mean([r.bounded[b] / r.known for r in rows]) for b in range(len(bounds))]
-    lines.append("| geometric mean | | " + " | ".join(f"| {mean:.2f}" for mean in means) + " |")
-    return "\n".join(lines)
+    table = _table(
+        "cell | known | " + " | ".join(f"at most {b:g} | ratio" for b in bounds),
+        [
+            *(
+                f"{r.cell} | {r.known:,.0f} | " + " | ".join(f"{x:,.0f} | {x / r.known:.2f}" for x in r.bounded)
+                for r in rows
+            ),
+            "geometric mean | | " + " | ".join(f"| {mean:.2f}" for mean in means),
+        ],
+    )
+    text = (
+        f"Mean regret at T = {horizon:,} over {instances} instances; the ratio is to the policy that knows the memory."
+    )
+    return f"{text}\n\n{table}"
 
 
 def estimates_section(rows: Sequence[Estimates], horizon: int, instances: int) -> str:
     """How good the estimates of the memory are."""
-    lines = [
-        "## The memory it estimates\n",
+    table = _table(
+        "family | bound | interval holds .5 | its mean width | mean error | says it can tell",
+        (
+            f"{r.family} | {r.bound:g} | {r.covered:.0%} | {r.width:.2f} | {r.error:.2f} | {r.can_tell:.0%}"
+            for r in rows
+        ),
+    )
+    return (
         f"After {horizon:,} rounds, {instances} instances a family. `agent.explain()` gives estimate and interval, and says "
-        "when the data cannot tell: a policy that rarely switches sees few impacts that differ between memories.\n",
-        "| family | bound | interval holds .5 | its mean width | mean error | says it can tell |",
-        "|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {r.family} | {r.bound:g} | {r.covered:.0%} | {r.width:.2f} | {r.error:.2f} | {r.can_tell:.0%} |"
-        for r in rows
-    ]
-    return "\n".join(lines)
+        f"when the data cannot tell: a policy that rarely switches sees few impacts that differ between memories.\n\n{table}"
+    )
 
 
 def alarms_section(rows: Sequence[Alarms], horizon: int) -> str:
     """False alarms and power."""
-    lines = [
-        "## Told a wrong memory: does it notice?\n",
+    table = _table(
+        "family | told | contradicted | says it can tell | instances",
+        (f"{r.family} | {r.told:g} | {r.contradicted:.1%} | {r.can_tell:.1%} | {r.instances}" for r in rows),
+    )
+    return (
         f"Share of runs in which, at some time within {horizon:,} rounds, the data contradicted the memory it was told "
         "(`agent.explain()` says so). Told .5 this is a false alarm (at most 5 percent wanted); told .2 or .8 it is the alarm's "
-        "power. Told too *small* a memory, the policy sees little that speaks against it.\n",
-        "| family | told | contradicted | says it can tell | instances |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [f"| {r.family} | {r.told:g} | {r.contradicted:.1%} | {r.can_tell:.1%} | {r.instances} |" for r in rows]
-    return "\n".join(lines)
+        f"power. Told too *small* a memory, the policy sees little that speaks against it.\n\n{table}"
+    )
 
 
 def drifts_section(rows: Sequence[Drifts], horizon: int) -> str:
     """Does it see drift where there is some, and only there?"""
-    lines = [
-        "## Responses that drift: does it notice?\n",
+    table = _table(
+        "family | they stay | they drift | instances",
+        (f"{r.family} | {r.still:.1%} | {r.drifting:.1%} | {r.instances}" for r in rows),
+    )
+    return (
         f"Share of runs that say, after {horizon:,} rounds, that responses drift (`agent.explain()` does). Where they stay as "
         "they are this is a false alarm (at most 5 percent wanted); where they drift to others, drawn anew, over these rounds it "
-        "is the alarm's power. Gaussian curves drawn twice hardly differ: there is little to see.\n",
-        "| family | they stay | they drift | instances |",
-        "|---|---|---|---|",
-    ]
-    lines += [f"| {r.family} | {r.still:.1%} | {r.drifting:.1%} | {r.instances} |" for r in rows]
-    return "\n".join(lines)
+        f"is the alarm's power. Gaussian curves drawn twice hardly differ: there is little to see.\n\n{table}"
+    )
 
 
 def false_alarms_section(rows: Sequence[FalseAlarms]) -> str:
     """How often a right model cries, at several horizons and kinds of rewards."""
-    lines = [
-        "## Nothing is wrong: does it cry all the same?\n",
-        "Share of runs in which, by the end, the data are said to contradict a memory that is right, or responses that stay as "
-        "they are to drift (with the memory told, and with only a bound on it: .95). At most 5 percent are wanted. Then the runs "
-        "that say they can tell an unknown memory, and of these the share whose interval holds it (90 percent wanted). The "
-        "drawn families in turn, with two arms and with four.\n",
-        "| rewards | T | contradicted | drifting | drifting, bound told | can tell memory | interval holds it | runs |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    lines = []
     for r in rows:
         covered = "-" if r.covered is None else f"{r.covered:.0%}"
         cries = " | ".join(f"{share:.1%}" for share in (r.contradicted, *r.drifting))
-        lines.append(f"| {r.setting} | {r.horizon:,} | {cries} | {r.can_tell:.0%} | {covered} | {r.runs} |")
+        lines.append(f"{r.setting} | {r.horizon:,} | {cries} | {r.can_tell:.0%} | {covered} | {r.runs}")
     for horizon in sorted({r.horizon for r in rows}):
         here = [r for r in rows if r.horizon == horizon]
         pooled = [
             sum(values) / len(here) for values in zip(*((r.contradicted, *r.drifting) for r in here), strict=True)
         ]
         runs = sum(r.runs for r in here)
-        lines.append(f"| all | {horizon:,} | " + " | ".join(f"{share:.1%}" for share in pooled) + f" | | | {runs} |")
-    return "\n".join(lines)
+        lines.append(f"all | {horizon:,} | " + " | ".join(f"{share:.1%}" for share in pooled) + f" | | | {runs}")
+    table = _table(
+        "rewards | T | contradicted | drifting | drifting, bound told | can tell memory | interval holds it | runs",
+        lines,
+    )
+    return (
+        "Share of runs in which, by the end, the data are said to contradict a memory that is right, or responses that stay as "
+        "they are to drift (with the memory told, and with only a bound on it: .95). At most 5 percent are wanted. Then the runs "
+        "that say they can tell an unknown memory, and of these the share whose interval holds it (90 percent wanted). The "
+        f"drawn families in turn, with two arms and with four.\n\n{table}"
+    )
 
 
 def changes_section(rows: Sequence[Changes], horizon: int) -> str:
     """Regret where responses change at once, and where they come and go."""
-    lines = [
-        "## Responses that change at once, or with the seasons\n",
+    table = _table(
+        "family | change | restart | ratio | seasons | best single split | ratio",
+        (
+            f"{r.family} | {r.change:,.0f} | {r.restart:,.0f} | {r.change / r.restart:.2f} "
+            f"| {r.season:,.0f} | {r.single:,.0f} | {r.season / r.single:.2f}"
+            for r in rows
+        ),
+    )
+    return (
         f"Mean regret against the best allocation of each moment, T = {horizon:,}, {rows[0].instances} instances a family. "
         "Half-way all responses are replaced by others, drawn anew; a restart would begin from nothing in that round (at "
         "most twice its regret is wanted). Or they go to others and back ten times; the best single split is the one that "
-        "earns most over all rounds (at most twice its regret is wanted).\n",
-        "| family | change | restart | ratio | seasons | best single split | ratio |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {r.family} | {r.change:,.0f} | {r.restart:,.0f} | {r.change / r.restart:.2f} "
-        f"| {r.season:,.0f} | {r.single:,.0f} | {r.season / r.single:.2f} |"
-        for r in rows
-    ]
-    return "\n".join(lines)
+        f"earns most over all rounds (at most twice its regret is wanted).\n\n{table}"
+    )
 
 
 def noise_section(bands: Sequence[Bands], quiet: Sequence[QuietRewards], horizon: int, deviation: float) -> str:
     """Is the noise that it learns the right one?"""
-    lines = [
-        "## Noise that nobody told\n",
-        "Share of the 95 percent bands (estimate and 1.96 deviations, as `agent.explain()` gives them) of the shares deployed "
-        "last that hold the mean reward there (the response, as far as a shock leaves it between zero and one); four arms, of "
-        "which those without a share do not count, memory unknown (90 to 99 percent wanted).\n",
-        "| rewards | T | bands that hold the mean | bands |",
-        "|---|---|---|---|",
-        *(f"| {b.setting} | {b.horizon:,} | {b.covered:.1%} | {b.bands} |" for b in bands),
-        f"\nMean regret after {horizon:,} rounds of continuous rewards with deviation {deviation:g}, two arms, both seen: told "
-        f"as one reward each, and told as {round(0.25 / deviation**2):,} trials, which says how little they scatter (at most 1.5 "
-        "times is wanted).\n",
-        "| family | learned | told | ratio | instances |",
-        "|---|---|---|---|---|",
-        *(f"| {q.family} | {q.learned:.2f} | {q.told:.2f} | {q.learned / q.told:.2f} | {q.instances} |" for q in quiet),
-    ]
     learned, told = (sum(getattr(q, what) for q in quiet) for what in ("learned", "told"))
-    lines.append(f"| all | {learned:.2f} | {told:.2f} | {learned / told:.2f} | {sum(q.instances for q in quiet)} |")
-    return "\n".join(lines)
+    total = f"all | {learned:.2f} | {told:.2f} | {learned / told:.2f} | {sum(q.instances for q in quiet)}"
+    by_family = (
+        f"{q.family} | {q.learned:.2f} | {q.told:.2f} | {q.learned / q.told:.2f} | {q.instances}" for q in quiet
+    )
+    held = (f"{b.setting} | {b.horizon:,} | {b.covered:.1%} | {b.bands}" for b in bands)
+    return "\n\n".join(
+        [
+            "Share of the 95 percent bands (estimate and 1.96 deviations, as `agent.explain()` gives them) of the shares "
+            "deployed last that hold the mean reward there (the response, as far as a shock leaves it between zero and one); "
+            "four arms, of which those without a share do not count, memory unknown (90 to 99 percent wanted).",
+            _table("rewards | T | bands that hold the mean | bands", held),
+            f"Mean regret after {horizon:,} rounds of continuous rewards with deviation {deviation:g}, two arms, both seen: "
+            f"told as one reward each, and told as {round(0.25 / deviation**2):,} trials, which says how little they scatter "
+            "(at most 1.5 times is wanted).",
+            _table("family | learned | told | ratio | instances", [*by_family, total]),
+        ]
+    )
 
 
 Render = Callable[[Part], str]
@@ -213,7 +217,7 @@ def sections_of(page: str) -> dict[str, str]:
 def page(measured: Part, before: str = "") -> str:
     """The page with what was measured, and with what was there before of the rest."""
     found = sections_of(before) | {
-        title: show(measured[name]) for name, (title, show) in SECTIONS.items() if name in measured
+        title: f"## {title}\n\n{show(measured[name])}" for name, (title, show) in SECTIONS.items() if name in measured
     }
     kept = [found[title].strip() for title, _ in SECTIONS.values() if title in found]
     return "\n\n".join([INTRODUCTION.format(seed=measured["seed"]).strip(), *kept]) + "\n"
