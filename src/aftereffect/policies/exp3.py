@@ -10,9 +10,8 @@ import numpy as np
 
 from aftereffect._compile import helper
 from aftereffect._random import Words, uniform
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.model.feedback import SPLIT
-from aftereffect.oracle.search import Ints
 from aftereffect.policies.base import (
     Policy,
     check_between,
@@ -24,6 +23,7 @@ from aftereffect.policies.base import (
     refuse_limits,
     register,
 )
+from aftereffect.policies.by_name import named, record
 from aftereffect.policies.grid import make_grid
 from aftereffect.policies.options import is_option, largest_utility, list_allocations, nearest_option, round_utility
 from aftereffect.policies.rules import register_rule
@@ -31,10 +31,17 @@ from aftereffect.policies.sense import require_sense
 from aftereffect.policies.setting import Grid, Setting
 from aftereffect.theory.tuning import action_levels, exp3_loss_rate, exp3_rate
 
-# entries of `codes`
-FEEDBACK, LOSS, DISTRIBUTION, META, DRAWN = 0, 1, 2, 3, 4
-# entries of `constants`
-RATE, LARGEST, CHANCE = 0, 1, 2
+SETTINGS = np.dtype(
+    [
+        ("feedback", "i8"),
+        ("loss", "i8"),  # form?
+        ("distribution", "i8"),  # is it deployed itself?
+        ("meta", "i8"),  # over whole allocations?
+        ("rate", "f8"),
+        ("largest", "f8"),  # most that a round can be worth
+    ]
+)
+NOW = np.dtype([("drawn", "i8"), ("chance", "f8")])  # the last option, and what it was drawn with
 
 HUGE = 1e200  # weights are rescaled before they leave [1/HUGE, HUGE]
 STEEPEST = 50.0  # largest exponent of one update
@@ -43,22 +50,22 @@ LIMIT = 2_000_000  # allocations that meta-EXP3 keeps weights for
 
 class Exp3State(NamedTuple):
     rng: Words
-    codes: Ints  # feedback, loss form, deploy the distribution, over whole allocations, option drawn last
-    constants: Floats  # rate, most a round can be worth, chance with which the last option was drawn
+    settings: Records  # one record
+    now: Records  # one record
     options: Floats  # (options, arms)
     tree: Floats  # weights in the second half, each node above the sum of its two: drawing and updating in O(log A)
 
 
 @helper
-def mixing(codes: Ints, constants: Floats) -> float:
+def mixing(settings: Records) -> float:
     """The part of the distribution that is uniform: the rate, in loss form none."""
-    return 0.0 if codes[LOSS] == 1 else float(constants[RATE])
+    return 0.0 if settings[0].loss == 1 else float(settings[0].rate)
 
 
 @helper
-def chance_of(codes: Ints, constants: Floats, tree: Floats, count: int, i: int) -> float:
+def chance_of(settings: Records, tree: Floats, count: int, i: int) -> float:
     """Probability of option i."""
-    mix = mixing(codes, constants)
+    mix = mixing(settings)
     return float((1.0 - mix) * tree[tree.shape[0] // 2 + i] / tree[1] + mix / count)
 
 
@@ -98,48 +105,61 @@ def reweigh(tree: Floats, i: int, exponent: float) -> None:
 
 
 @helper
-def learn(codes: Ints, constants: Floats, tree: Floats, count: int, i: int, gain: float, chance: float) -> None:
+def learn(settings: Records, tree: Floats, count: int, i: int, gain: float, chance: float) -> None:
     """EXP3's update of option i, whose gain in [0, 1] was seen with this chance."""
-    if codes[LOSS] == 1:
-        reweigh(tree, i, -constants[RATE] * (1.0 - gain) / chance)
+    if settings[0].loss == 1:
+        reweigh(tree, i, -settings[0].rate * (1.0 - gain) / chance)
     else:
-        reweigh(tree, i, constants[RATE] * gain / chance / count)
+        reweigh(tree, i, settings[0].rate * gain / chance / count)
 
 
 def ask(state: Exp3State, t: int, allocation: Floats) -> None:
-    codes, constants, tree, options = state.codes, state.constants, state.tree, state.options
+    settings, now, tree, options = state.settings, state.now[0], state.tree, state.options
     count = options.shape[0]
-    if codes[DISTRIBUTION] == 1:
+    if settings[0].distribution == 1:
         for k in range(count):
-            allocation[k] = chance_of(codes, constants, tree, count, k)
+            allocation[k] = chance_of(settings, tree, count, k)
     else:
-        i = draw_option(state.rng, mixing(codes, constants), tree, count)
-        codes[DRAWN] = i
-        constants[CHANCE] = chance_of(codes, constants, tree, count, i)
+        i = draw_option(state.rng, mixing(settings), tree, count)
+        now.drawn = i
+        now.chance = chance_of(settings, tree, count, i)
         for k in range(allocation.shape[0]):
             allocation[k] = options[i, k]
 
 
 def tell(state: Exp3State, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    codes, constants, tree, options = state.codes, state.constants, state.tree, state.options
-    count = options.shape[0]
-    drawn = codes[DRAWN]
-    advised = codes[DISTRIBUTION] == 0 and is_option(options, drawn, allocation)
-    if codes[META] == 0 and advised and seen[drawn] == 0.0:
+    settings, now, tree, options = state.settings, state.now[0], state.tree, state.options
+    own, count, drawn = settings[0], options.shape[0], now.drawn
+    advised = own.distribution == 0 and is_option(options, drawn, allocation)
+    if own.meta == 0 and advised and seen[drawn] == 0.0:
         return  # an arm with the whole share is always activated: this reward got lost
-    if codes[META] == 1 or advised:
-        gain = round_utility(codes[FEEDBACK], allocation, seen, reward) / constants[LARGEST]
+    if own.meta == 1 or advised:
+        gain = round_utility(own.feedback, allocation, seen, reward) / own.largest
         # An allocation that people chose themselves was not drawn: it counts as seen for certain.
         i = nearest_option(options, drawn, allocation)
-        learn(codes, constants, tree, count, i, min(1.0, gain), constants[CHANCE] if advised else 1.0)
+        learn(settings, tree, count, i, min(1.0, gain), now.chance if advised else 1.0)
     else:
         for k in range(allocation.shape[0]):
             if seen[k] > 0.0:
-                chance = 1.0 if codes[FEEDBACK] == SPLIT else allocation[k]
-                learn(codes, constants, tree, count, k, reward[k], chance)
+                chance = 1.0 if own.feedback == SPLIT else allocation[k]
+                learn(settings, tree, count, k, reward[k], chance)
 
 
-register_rule(Exp3State, ask, tell)
+register_rule(
+    Exp3State,
+    ask,
+    tell,
+    version=2,
+    migrations={
+        1: named(
+            codes=(
+                *("settings.feedback", "settings.loss", "settings.distribution", "settings.meta"),
+                "now.drawn",
+            ),
+            constants=("settings.rate", "settings.largest", "now.chance"),
+        )
+    },
+)
 
 
 def exp3_state(setting: Setting, options: Floats, rate: float, loss: bool, distribution: bool, meta: bool) -> Exp3State:
@@ -154,8 +174,16 @@ def exp3_state(setting: Setting, options: Floats, rate: float, loss: bool, distr
         tree[node] = tree[2 * node] + tree[2 * node + 1]
     return Exp3State(
         rng=setting.rng.copy(),
-        codes=np.array([setting.feedback_code, int(loss), int(distribution), int(meta), 0]),
-        constants=np.array([rate, largest_utility(setting) if meta else 1.0, 1.0]),
+        settings=record(
+            SETTINGS,
+            feedback=setting.feedback_code,
+            loss=loss,
+            distribution=distribution,
+            meta=meta,
+            rate=rate,
+            largest=largest_utility(setting) if meta else 1.0,
+        ),
+        now=record(NOW, chance=1.0),
         options=options,
         tree=tree,
     )
@@ -165,13 +193,14 @@ def explain_exp3(state: Exp3State, allocation: Floats) -> dict[str, Any]:
     """The chances behind a draw: the option drawn, and the most likely other one."""
     count = len(state.options)
     weights = state.tree[len(state.tree) // 2 :][:count] / state.tree[1]
-    mix = 0.0 if state.codes[LOSS] else float(state.constants[RATE])
+    settings = state.settings[0]
+    mix = mixing(state.settings)
     chances = (1 - mix) * weights + mix / count
-    drawn = int(state.codes[DRAWN])
+    drawn = int(state.now["drawn"][0])
     others = np.delete(np.arange(count), drawn)
     likely = int(others[np.argmax(chances[others])]) if count > 1 else None
-    result: dict[str, Any] = {"rate": float(state.constants[RATE]), "options": count}
-    if not state.codes[DISTRIBUTION]:
+    result: dict[str, Any] = {"rate": float(settings["rate"]), "options": count}
+    if not settings["distribution"]:
         result["chance"] = float(chances[drawn])
     if likely is not None:
         result["runner_up"] = {"allocation": state.options[likely].tolist(), "chance": float(chances[likely])}
@@ -200,21 +229,20 @@ class _Exp3(Policy):
         return exp3_loss_rate(options, horizon) if self.form == "loss" else exp3_rate(options, horizon)
 
     def check_state(self, state: Exp3State, fresh: Exp3State) -> None:
-        drawn = state.codes[DRAWN]
-        same = np.array_equal(np.delete(state.codes, DRAWN), np.delete(fresh.codes, DRAWN))
-        require_sense("codes", same and 0 <= drawn < len(state.options), state.codes)
+        drawn, chance = state.now["drawn"], state.now["chance"]
+        require_sense("now.drawn", bool(0 <= drawn[0] < len(state.options)), drawn)
+        require_sense("now.chance", bool(0 < chance[0] <= 1 + 1e-9), chance)
         tree, half = state.tree, len(state.tree) // 2
         require_sense("tree", bool(np.all((tree >= 0) & (tree <= HUGE**1.2)) and tree[1] > 0), tree)
         sums = np.allclose(tree[1:half], tree[2::2] + tree[3::2], rtol=1e-9, atol=0)  # each node is the sum of its two
         require_sense("tree", bool(sums), tree)
-        require_sense("constants", 0 < state.constants[CHANCE] <= 1 + 1e-9, state.constants)
 
     def drawn(self, state: Exp3State) -> tuple[int, float]:
-        return int(state.codes[DRAWN]), float(state.constants[CHANCE])
+        return int(state.now["drawn"][0]), float(state.now["chance"][0])
 
     def recall(self, state: Exp3State, drawn: tuple[int, float]) -> None:
         """The chance that an option was really drawn with is the one to divide by."""
-        state.codes[DRAWN], state.constants[CHANCE] = drawn
+        state.now["drawn"], state.now["chance"] = drawn
 
     def learns_in_parts(self) -> bool:
         return False

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aftereffect._random import Words
-from aftereffect.model.curves import Floats
-from aftereffect.oracle.search import Ints, pick
+from aftereffect.model.curves import Floats, Records
+from aftereffect.oracle.search import pick
 from aftereffect.policies.base import Policy, check_positive, check_whole, need_horizon, register
+from aftereffect.policies.by_name import named, record
 from aftereffect.policies.grid import make_grid
 from aftereffect.policies.options import largest_utility, list_allocations, nearest_option, round_utility
 from aftereffect.policies.rules import register_rule
@@ -21,18 +22,17 @@ from aftereffect.theory.tuning import naive_levels
 
 LIMIT = 200_000  # allocations; each is looked at in every round
 
-# rows of `tally`
-COUNT, SUM, INDEX = 0, 1, 2
-# entries of `codes`
-FEEDBACK, CHOSEN = 0, 1
+SETTINGS = np.dtype([("feedback", "i8"), ("largest", "f8")])  # largest: the most that a round can be worth
+NOW = np.dtype([("chosen", "i8")])  # option
+OPTION = np.dtype([("count", "f8"), ("utility", "f8"), ("index", "f8")])  # rounds, and what they gave in all
 
 
 class LipschitzUCBState(NamedTuple):
     rng: Words
-    codes: Ints  # feedback, option chosen last
-    constants: Floats  # most a round can be worth
+    settings: Records  # one record
+    now: Records  # one record
     options: Floats  # (options, arms)
-    tally: Floats  # (3, options): rounds, summed utilities, indices
+    tally: Records  # of each option
 
 
 def ask_ucb(state: LipschitzUCBState, t: int, allocation: Floats) -> None:
@@ -40,16 +40,17 @@ def ask_ucb(state: LipschitzUCBState, t: int, allocation: Floats) -> None:
     count = options.shape[0]
     total = 0.0
     for i in range(count):
-        total += tally[COUNT, i]
+        total += tally[i].count
     spread = math.sqrt(2.0 * math.log(max(1.0, total)))
-    largest = state.constants[0]
+    largest = state.settings[0].largest
     best = -math.inf
     chosen = 0
     equals = 1
     for i in range(count):
-        n = tally[COUNT, i]
-        index = tally[SUM, i] / (n * largest) + spread / math.sqrt(n) if n > 0.0 else math.inf
-        tally[INDEX, i] = index
+        option = tally[i]
+        n = option.count
+        index = option.utility / (n * largest) + spread / math.sqrt(n) if n > 0.0 else math.inf
+        option.index = index
         if index > best:
             best = index
             chosen = i
@@ -58,59 +59,88 @@ def ask_ucb(state: LipschitzUCBState, t: int, allocation: Floats) -> None:
             equals += 1
             if pick(state.rng, equals):
                 chosen = i
-    state.codes[CHOSEN] = chosen
+    state.now[0].chosen = chosen
     for k in range(allocation.shape[0]):
         allocation[k] = options[chosen, k]
 
 
 def tell_ucb(state: LipschitzUCBState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    i = nearest_option(state.options, state.codes[CHOSEN], allocation)
-    state.tally[COUNT, i] += 1.0
-    state.tally[SUM, i] += round_utility(state.codes[FEEDBACK], allocation, seen, reward)
+    option = state.tally[nearest_option(state.options, state.now[0].chosen, allocation)]
+    option.count += 1.0
+    option.utility += round_utility(state.settings[0].feedback, allocation, seen, reward)
 
 
-register_rule(LipschitzUCBState, ask_ucb, tell_ucb)
+register_rule(
+    LipschitzUCBState,
+    ask_ucb,
+    tell_ucb,
+    version=2,
+    migrations={
+        1: named(
+            codes=("settings.feedback", "now.chosen"),
+            constants=("settings.largest",),
+            tally=("tally.count", "tally.utility", "tally.index"),
+        )
+    },
+)
+
+ELIMINATION = np.dtype([*SETTINGS.descr, ("log", "f8")])  # log: in the radius
+CANDIDATE = np.dtype([("count", "f8"), ("utility", "f8"), ("active", "f8")])
 
 
 class EliminationState(NamedTuple):
-    codes: Ints  # feedback, option to play now
-    constants: Floats  # most a round can be worth, logarithm in the radius
-    options: Floats
-    tally: Floats  # (3, options): rounds, summed utilities, 1 while active
+    settings: Records  # one record
+    now: Records  # one record
+    options: Floats  # (options, arms)
+    tally: Records  # of each option
 
 
 def ask_elimination(state: EliminationState, t: int, allocation: Floats) -> None:
     for k in range(allocation.shape[0]):
-        allocation[k] = state.options[state.codes[CHOSEN], k]
+        allocation[k] = state.options[state.now[0].chosen, k]
 
 
 def tell_elimination(state: EliminationState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    codes, tally = state.codes, state.tally
+    settings, now, tally = state.settings[0], state.now[0], state.tally
     count = state.options.shape[0]
-    played = nearest_option(state.options, codes[CHOSEN], allocation)
-    tally[COUNT, played] += 1.0
-    tally[SUM, played] += round_utility(codes[FEEDBACK], allocation, seen, reward)
-    upcoming = codes[CHOSEN] + 1
-    while upcoming < count and tally[INDEX, upcoming] == 0.0:
+    played = tally[nearest_option(state.options, now.chosen, allocation)]
+    played.count += 1.0
+    played.utility += round_utility(settings.feedback, allocation, seen, reward)
+    upcoming = now.chosen + 1
+    while upcoming < count and tally[upcoming].active == 0.0:
         upcoming += 1
     if upcoming == count:  # a pass over the active options is over: drop what is surely worse than the best
-        highest, largest = -math.inf, state.constants[0]
+        highest, largest = -math.inf, settings.largest
         for i in range(count):
-            if tally[INDEX, i] > 0.0 and tally[COUNT, i] > 0.0:
-                lower = tally[SUM, i] / (tally[COUNT, i] * largest) - math.sqrt(state.constants[1] / tally[COUNT, i])
+            option = tally[i]
+            if option.active > 0.0 and option.count > 0.0:
+                lower = option.utility / (option.count * largest) - math.sqrt(settings.log / option.count)
                 highest = max(highest, lower)
         for i in range(count):
-            if tally[INDEX, i] > 0.0 and tally[COUNT, i] > 0.0:
-                upper = tally[SUM, i] / (tally[COUNT, i] * largest) + math.sqrt(state.constants[1] / tally[COUNT, i])
+            option = tally[i]
+            if option.active > 0.0 and option.count > 0.0:
+                upper = option.utility / (option.count * largest) + math.sqrt(settings.log / option.count)
                 if upper < highest:
-                    tally[INDEX, i] = 0.0
+                    option.active = 0.0
         upcoming = 0
-        while tally[INDEX, upcoming] == 0.0:
+        while tally[upcoming].active == 0.0:
             upcoming += 1
-    codes[CHOSEN] = upcoming
+    now.chosen = upcoming
 
 
-register_rule(EliminationState, ask_elimination, tell_elimination)
+register_rule(
+    EliminationState,
+    ask_elimination,
+    tell_elimination,
+    version=2,
+    migrations={
+        1: named(
+            codes=("settings.feedback", "now.chosen"),
+            constants=("settings.largest", "settings.log"),
+            tally=("tally.count", "tally.utility", "tally.active"),
+        )
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -131,9 +161,8 @@ class _Naive(Policy):
         return False
 
     def check_state(self, state: Any, fresh: Any) -> None:
-        known = state.codes[FEEDBACK] == fresh.codes[FEEDBACK]
-        require_sense("codes", bool(known and 0 <= state.codes[CHOSEN] < len(state.options)), state.codes)
-        require_sense("tally", bool(np.all(state.tally[COUNT] >= 0)), state.tally)
+        chosen = state.now["chosen"]
+        require_sense("now.chosen", bool(0 <= chosen[0] < len(state.options)), chosen)
 
     def _options(self, setting: Setting) -> Floats:
         return list_allocations(self.grid(setting), LIMIT, self.name)
@@ -158,16 +187,15 @@ class LipschitzUCB(_Naive):
         options = self._options(setting)
         return LipschitzUCBState(
             rng=setting.rng.copy(),
-            codes=np.array([setting.feedback_code, 0]),
-            constants=np.array([largest_utility(setting)]),
+            settings=record(SETTINGS, feedback=setting.feedback_code, largest=largest_utility(setting)),
+            now=record(NOW),
             options=options,
-            tally=np.zeros((3, len(options))),
+            tally=np.zeros(len(options), dtype=OPTION),
         )
 
     def explain(self, state: LipschitzUCBState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
-        counts, _, index = state.tally
-        chosen = int(state.codes[CHOSEN])
-        others = np.delete(np.arange(len(counts)), chosen)
+        index, chosen = state.tally["index"], int(state.now["chosen"][0])
+        others = np.delete(np.arange(len(index)), chosen)
         second = int(others[np.argmax(index[others])]) if len(others) else None
         return {"chosen": _option(state, chosen), "runner_up": None if second is None else _option(state, second)}
 
@@ -189,24 +217,31 @@ class LipschitzElimination(_Naive):
     def state(self, setting: Setting) -> EliminationState:
         horizon = need_horizon(self, setting, "its confidence radius is sqrt(2 ln T / n)")
         options = self._options(setting)
-        tally = np.zeros((3, len(options)))
-        tally[INDEX] = 1.0
+        tally = np.zeros(len(options), dtype=CANDIDATE)
+        tally["active"] = 1.0
         return EliminationState(
-            codes=np.array([setting.feedback_code, 0]),
-            constants=np.array([largest_utility(setting), 2.0 * math.log(max(horizon, 2))]),
+            settings=record(
+                ELIMINATION,
+                feedback=setting.feedback_code,
+                largest=largest_utility(setting),
+                log=2.0 * math.log(max(horizon, 2)),
+            ),
+            now=record(NOW),
             options=options,
             tally=tally,
         )
 
     def check_state(self, state: EliminationState, fresh: EliminationState) -> None:
         super().check_state(state, fresh)
-        active = state.tally[INDEX]
-        require_sense("tally", bool(np.isin(active, (0.0, 1.0)).all() and active.any()), active)  # some option is left
+        active = state.tally["active"]
+        require_sense(
+            "tally.active", bool(np.isin(active, (0.0, 1.0)).all() and active.any()), active
+        )  # some option is left
 
     def explain(self, state: EliminationState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
-        active = np.flatnonzero(state.tally[INDEX] > 0)
-        chosen = int(state.codes[CHOSEN])
-        means = [(_option(state, int(i))) for i in active if i != chosen and state.tally[COUNT, i] > 0]
+        active = np.flatnonzero(state.tally["active"] > 0)
+        chosen = int(state.now["chosen"][0])
+        means = [(_option(state, int(i))) for i in active if i != chosen and state.tally["count"][i] > 0]
         return {
             "chosen": _option(state, chosen),
             "active_options": len(active),
@@ -216,7 +251,7 @@ class LipschitzElimination(_Naive):
 
 def _option(state: LipschitzUCBState | EliminationState, i: int) -> dict[str, Any]:
     """One option in plain data; estimates are utilities."""
-    n, total = float(state.tally[COUNT, i]), float(state.tally[SUM, i])
+    n, total = float(state.tally["count"][i]), float(state.tally["utility"][i])
     return {
         "allocation": state.options[i].tolist(),
         "rounds": int(n),

@@ -7,6 +7,7 @@ curves on a grid is deployed from then on, and every week is added to the data. 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,39 +15,45 @@ import numpy as np
 
 from aftereffect._compile import helper
 from aftereffect._random import Words, uniform
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import Policy, check_whole, register
 from aftereffect.policies.base_arms import project
+from aftereffect.policies.by_name import cut, named, record
 from aftereffect.policies.grid import deploy_levels, make_grid
-from aftereffect.policies.rules import register_rule
+from aftereffect.policies.rules import Saved, register_rule
 from aftereffect.policies.setting import Grid, Setting
 
 TERMS = 3  # 1, share, share^2
 RIDGE = 1e-9  # shares that hardly vary leave the parabola open: then it is flat
 
 
+POWERS = 2 * TERMS - 1
+SETTINGS = np.dtype([("weeks", "i8")])  # that are random
+
+
 class QuadraticState(NamedTuple):
     rng: Words
-    weeks: Ints  # that are random
-    moments: (
-        Floats  # (arms, 8): sums of share^0 to share^4, and of the reward times share^0 to share^2, by observations
-    )
+    settings: Records  # one record
+    powers: Floats  # (arms, POWERS): sums of share^0, share^1, .. over the observations
+    products: Floats  # (arms, TERMS): sums of the reward times these
     value: Floats  # (arms, N + 1): share times the fitted reward
-    bounds: Ints  # (2, arms): lowest and highest level
+    low: Ints  # lowest and highest levels
+    high: Ints
     levels: Ints
-    limits: Floats  # (2, arms): floors, caps
+    floors: Floats
+    caps: Floats
     work: Floats  # (arms, at least 3; N + 1, at least 4), for the equations and for the oracle
 
 
 @helper
-def fit(moments: Floats, k: int, work: Floats) -> None:
-    """The parabola of least squares, by elimination; its coefficients are left in work[0..2, 3]."""
+def fit(powers: Floats, products: Floats, k: int, work: Floats) -> None:
+    """The parabola of least squares, by elimination; its coefficients are left in column TERMS of the first TERMS rows."""
     for i in range(TERMS):
         for j in range(TERMS):
-            work[i, j] = moments[k, i + j]
-        work[i, i] += RIDGE * (1.0 + moments[k, 0])
-        work[i, TERMS] = moments[k, 5 + i]
+            work[i, j] = powers[k, i + j]
+        work[i, i] += RIDGE * (1.0 + powers[k, 0])
+        work[i, TERMS] = products[k, i]
     for i in range(TERMS):  # positive definite: no pivoting needed
         for row in range(TERMS):
             if row != i:
@@ -58,7 +65,7 @@ def fit(moments: Floats, k: int, work: Floats) -> None:
 
 
 @helper
-def deploy_random(rng: Words, limits: Floats, allocation: Floats) -> None:
+def deploy_random(rng: Words, floors: Floats, caps: Floats, allocation: Floats) -> None:
     """A split drawn uniformly, moved into the limits."""
     total = 0.0
     for k in range(allocation.shape[0]):
@@ -66,37 +73,44 @@ def deploy_random(rng: Words, limits: Floats, allocation: Floats) -> None:
         total += allocation[k]
     for k in range(allocation.shape[0]):
         allocation[k] /= total
-    project(allocation, limits[0], limits[1])
+    project(allocation, floors, caps)
 
 
 def ask(state: QuadraticState, t: int, allocation: Floats) -> None:
     value, work = state.value, state.work
     count = value.shape[1] - 1
-    if t <= state.weeks[0]:
-        deploy_random(state.rng, state.limits, allocation)
+    if t <= state.settings[0].weeks:
+        deploy_random(state.rng, state.floors, state.caps, allocation)
         return
     for k in range(value.shape[0]):
-        fit(state.moments, k, work)
+        fit(state.powers, state.products, k, work)
         constant, slope, bend = work[0, TERMS], work[1, TERMS], work[2, TERMS]
         for j in range(count + 1):
             share = j / count
             value[k, j] = share * min(1.0, max(0.0, constant + share * (slope + share * bend)))
-    best_plain(value, state.bounds[0], state.bounds[1], work, state.levels, state.rng)
+    best_plain(value, state.low, state.high, work, state.levels, state.rng)
     deploy_levels(state.levels, count, allocation)
 
 
 def tell(state: QuadraticState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    moments = state.moments
     for k in range(allocation.shape[0]):
         power = seen[k]
-        for i in range(5):
-            moments[k, i] += power
+        for i in range(POWERS):
+            state.powers[k, i] += power
             if i < TERMS:
-                moments[k, 5 + i] += power * reward[k]
+                state.products[k, i] += power * reward[k]
             power *= allocation[k]
 
 
-register_rule(QuadraticState, ask, tell, scratch=("work",))
+def name_sums(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Version 1 had no names; of each arm it held the powers and then the products."""
+    arms = cut("moments", saved.pop("moments"), len(fresh["floors"]))
+    saved["powers"] = [number for arm in arms for number in arm[:POWERS]]
+    saved["products"] = [number for arm in arms for number in arm[POWERS:]]
+    named(weeks=("settings.weeks",), bounds=("low", "high"), limits=("floors", "caps"))(saved, fresh)
+
+
+register_rule(QuadraticState, ask, tell, scratch=("work",), version=2, migrations={1: name_sums})
 
 
 @register
@@ -132,12 +146,15 @@ class QuadraticFit(Policy):
         grid, arms, limits = self.grid(setting), setting.arms, setting.limits
         return QuadraticState(
             rng=setting.rng.copy(),
-            weeks=np.array([self.weeks]),
-            moments=np.zeros((arms, 8)),
+            settings=record(SETTINGS, weeks=self.weeks),
+            powers=np.zeros((arms, POWERS)),
+            products=np.zeros((arms, TERMS)),
             value=np.zeros((arms, grid.levels + 1)),
-            bounds=np.stack([grid.low, grid.high]),
+            low=grid.low.copy(),
+            high=grid.high.copy(),
             levels=np.zeros(arms, dtype=np.int64),
-            limits=np.stack([limits.floors, limits.caps]),
+            floors=limits.floors.copy(),
+            caps=limits.caps.copy(),
             work=np.zeros((max(arms, TERMS), grid.levels + 1)),
         )
 
@@ -147,6 +164,6 @@ class QuadraticFit(Policy):
     def explain(self, state: QuadraticState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         room, arms = np.zeros((TERMS, TERMS + 1)), []
         for k in range(setting.arms):
-            fit(state.moments, k, room)
-            arms.append({"observations": float(state.moments[k, 0]), "parabola": room[:, TERMS].tolist()})
+            fit(state.powers, state.products, k, room)
+            arms.append({"observations": float(state.powers[k, 0]), "parabola": room[:, TERMS].tolist()})
         return {"arms": arms}

@@ -12,11 +12,10 @@ from aftereffect.errors import CorruptFile, shown
 Array = np.ndarray[Any, Any]
 
 # settled at the start, by policy and setting
-DECIDED = ("settings", "low", "high", "bounds", "options", "multipliers", "limits", "floors", "caps", "weeks")
-CONSTANTS = "constants"  # too, but for the last of EXP3's: the chance of its last draw
+DECIDED = ("settings", "low", "high", "bounds", "options", "multipliers", "floors", "caps")
 PLACES = ("levels", "trial")  # levels of the grid
-ENDLESS, INDICES = ("tally",), 2  # counts and sums, and in this row indices: that of an arm never tried is endless
-INDEX = "index"  # too
+# parts of records
+INDEX = "index"  # that of an arm never tried is endless
 COUNT = "count"  # how often something was seen or deployed
 
 
@@ -29,37 +28,29 @@ def require_sense(what: str, sensible: bool, found: Array) -> None:
 def check_arrays(arrays: Mapping[str, Array], fresh: Mapping[str, Array]) -> None:
     """What holds for the states of all policies of this package, array by array beside those of a fresh one."""
     for name, array in arrays.items():
-        prefix, dot, leaf = name.rpartition(".")
-        start = fresh[name]
-        for part in array.dtype.names or ():
-            _check_part(f"{name}.{part}", part, array[part], start[part], leaf in DECIDED)
-        if array.dtype.kind == "f":
-            require_sense(name, not np.isnan(array).any(), array)
-            if not np.isinf(start).any():
-                bounded = array[:INDICES] if leaf in ENDLESS else array
-                require_sense(name, not np.isinf(bounded).any(), array)
-        if leaf == "rng":
+        prefix, dot, field = name.rpartition(".")
+        for part in array.dtype.names or (None,):
+            numbers, start = (array, fresh[name]) if part is None else (array[part], fresh[name][part])
+            said = name if part is None else f"{name}.{part}"
+            _check_numbers(said, part, numbers, start)
+            if field in DECIDED:
+                require_sense(said, _same(numbers, start), numbers)
+        if field == "rng":
             require_sense(name, bool(array.any()), array)  # a generator of zeros gives zeros for ever
-        if leaf in DECIDED and array.dtype.names is None:
-            require_sense(name, _same(array, start), array)
-        if leaf == CONSTANTS:
-            settled = len(array) - (f"{prefix}{dot}tree" in arrays)
-            require_sense(name, _same(array[:settled], start[:settled]), array)
         bounds = fresh.get(f"{prefix}{dot}bounds")
         high = fresh.get(f"{prefix}{dot}high", None if bounds is None else bounds[1])
-        if leaf in PLACES and high is not None:
+        if field in PLACES and high is not None:
             require_sense(name, bool(np.all((array >= 0) & (array <= high.max()))), array)
 
 
-def _check_part(name: str, part: str, numbers: Array, start: Array, decided: bool) -> None:
-    """What holds for one of the names of records."""
+def _check_numbers(said: str, part: str | None, numbers: Array, start: Array) -> None:
+    """What holds for an array, or for a part of records."""
     if numbers.dtype.kind == "f":
-        require_sense(name, not np.isnan(numbers).any(), numbers)
-        require_sense(name, bool(part == INDEX or np.isinf(start).any() or np.isfinite(numbers).all()), numbers)
+        require_sense(said, not np.isnan(numbers).any(), numbers)
+        endless = part == INDEX or np.isinf(start).any()
+        require_sense(said, bool(endless or np.isfinite(numbers).all()), numbers)
     if part == COUNT:
-        require_sense(name, bool((numbers >= 0).all()), numbers)
-    if decided:
-        require_sense(name, _same(numbers, start), numbers)
+        require_sense(said, bool((numbers >= 0).all()), numbers)
 
 
 def _same(array: Array, start: Array) -> bool:
