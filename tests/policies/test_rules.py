@@ -359,3 +359,13 @@ def test_one_hot_policies_refuse_floors_and_caps(policy: ae.Policy) -> None:
 @pytest.mark.parametrize("policy", [p for p in GRID_POLICIES if not getattr(p, "zero", True)], ids=key)
 def test_without_zero_every_arm_gets_something(policy: ae.Policy) -> None:
     assert min(min(p) for p in feed(policy.start(3, 3000), 300)) > 0
+
+
+def test_the_only_arm_gets_everything_and_no_more() -> None:
+    """A chance that rounds to more than one was a share that no saved agent may have."""
+    agent = ae.Exp3(rate=0.1, deploy="distribution").start(1, seed=5)
+    for reward in np.linspace(0.0, 1.0, 60):
+        (share,) = agent.ask()
+        assert share == pytest.approx(1.0)
+        assert share <= 1.0
+        agent.tell([reward])

@@ -66,7 +66,8 @@ def mixing(settings: Records) -> float:
 def chance_of(settings: Records, tree: Floats, count: int, i: int) -> float:
     """Probability of option i."""
     mix = mixing(settings)
-    return float((1.0 - mix) * tree[tree.shape[0] // 2 + i] / tree[1] + mix / count)
+    chance = (1.0 - mix) * tree[tree.shape[0] // 2 + i] / tree[1] + mix / count
+    return min(1.0, float(chance))  # a single option's can round to more
 
 
 @helper

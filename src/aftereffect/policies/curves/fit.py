@@ -56,6 +56,7 @@ ROOM = 2
 
 FIELD = np.dtype([("length", "f8"), ("amplitude", "f8"), ("determinant", "f8")])
 BELIEF = np.dtype([("rate", "f8"), ("scale", "f8")])
+LEAST_RATE, MOST_RATE = 1e-4, 0.98  # that are believed typical: curves have to have room to differ from it
 
 
 def fields_tried(nodes: int) -> Records:
@@ -104,7 +105,7 @@ def renew_scale(booked: Floats, belief: Any) -> None:
             arms += trust
             seen += count
     doubt = 1.0 / (1.0 + seen)  # before any data the rate may be anything
-    rate = min(0.98, max(1e-4, (total + doubt * 0.5) / (arms + doubt)))
+    rate = min(MOST_RATE, max(LEAST_RATE, (total + doubt * 0.5) / (arms + doubt)))
     belief.rate = rate
     belief.scale = min(rate, math.sqrt(rate * (1.0 - rate)))
 

@@ -14,6 +14,8 @@ from aftereffect.model.curves import Floats
 from aftereffect.policies.curves.fit import (
     COUNT,
     DISPERSION,
+    LEAST_RATE,
+    MOST_RATE,
     PRECISION,
     PULL,
     PULLED,
@@ -95,9 +97,11 @@ def _check_tracks(state: CurvesState, fresh: CurvesState) -> None:
 
 
 def check_belief(belief: Records) -> None:
-    """A typical rate, and how far curves lie from it."""
-    both = np.stack([belief["rate"], belief["scale"]])
-    require_sense("belief", bool(np.all((both > 0) & (both < 1))), both)
+    """A typical rate, and how far curves lie from it: the one says the other."""
+    rate, scale = belief["rate"], belief["scale"]
+    require_within("belief.rate", rate, LEAST_RATE, MOST_RATE)
+    apart = np.abs(scale - np.minimum(rate, np.sqrt(rate * (1.0 - rate))))
+    require_sense("belief.scale", bool(np.all(apart <= ROUNDING * rate)), scale)
 
 
 def check_scatter(noise: Floats, spread: Floats) -> None:
