@@ -18,6 +18,7 @@ from aftereffect.policies.state_files import read_state, write_state
 
 SAVED = Path(__file__).parent / "saved" / "schema-5"
 NAMES = sorted(path.stem for path in SAVED.glob("*.json") if path.stem != "continued")
+BY_NAME = SAVED.parent / "schema-6"  # the same agents, with the numbers of their states by name
 LEARNING_STILL = ("curve-thompson", "curve-thompson-bound", "fair-thompson")  # how they decide is not settled for good
 
 
@@ -31,9 +32,13 @@ def _go_on(agent: ae.Agent, rounds: range) -> list[list[float]]:
     return asked
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_what_schema_5_saved_goes_on(name: str) -> None:
-    agent = ae.load_agent(SAVED / f"{name}.json")
+@pytest.mark.parametrize(
+    "path",
+    [*(SAVED / f"{name}.json" for name in NAMES), *sorted(BY_NAME.glob("*.json"))],
+    ids=lambda p: f"{p.parent.name}-{p.stem}",
+)
+def test_what_was_saved_goes_on(path: Path) -> None:
+    agent, name = ae.load_agent(path), path.stem
     assert agent.rounds == 15
     assert agent.names == ("north", "centre", "south")
     asked = _go_on(agent, range(15, 25))
