@@ -264,6 +264,20 @@ def test_past_records_are_the_same_as_overrides() -> None:
         assert np.array_equal(_run(with_history, 30), _run(fresh, 30))
 
 
+def test_what_records_say_was_held_is_where_an_agent_goes_on_from() -> None:
+    """Their mean split counts as held before them, as in a fit; the even split, which nobody tried, does not."""
+    random, counts = np.random.default_rng(3), np.full(3, 200)
+    splits = random.dirichlet([50, 30, 20], 60)
+    past = [{"allocation": p, "rewards": random.binomial(200, 0.4, 3) / 200, "trials": counts} for p in splits]
+    policy, mean = ae.CurveThompson(memory_bound=0.95), splits.mean(axis=0)
+    options: dict[str, Any] = {"feedback": "split", "history": past, "seed": 1}
+    agent, told = policy.start(3, **options), policy.start(3, start=mean / mean.sum(), **options)
+    assert np.array_equal(agent.ask(), told.ask())
+    assert list(agent.explain()["home"]["allocation"].values()) == pytest.approx(mean, abs=0.05)
+    limited = policy.start(3, floors=[0, 0, 0.4], **options)  # within today's limits
+    assert limited.setting.start == pytest.approx(mean + np.array([-0.1, -0.1, 0.2]), abs=0.02)
+
+
 @pytest.mark.parametrize(
     ("record", "shown"),
     [

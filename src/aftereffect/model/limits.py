@@ -69,16 +69,21 @@ class Limits:
     def even(self) -> Floats:
         """Equal shares, moved as little as needed into the floors and caps: the water level that adds up to one."""
         arms = len(self.floors)
-        if self.trivial:
-            return np.full(arms, 1.0 / arms)
-        low, high = 0.0, 1.0
+        return np.full(arms, 1.0 / arms) if self.trivial else self._shifted(np.zeros(arms), 0.0)
+
+    def nearest(self, split: Floats) -> Floats:
+        """A split moved as little as needed into the floors and caps: shares shifted alike, then clipped."""
+        return split if self.allows(split) else self._shifted(split, -1.0)
+
+    def _shifted(self, split: Floats, low: float) -> Floats:
+        high = 1.0
         for _ in range(100):
             level = (low + high) / 2
-            if np.clip(level, self.floors, self.caps).sum() < 1:
+            if np.clip(split + level, self.floors, self.caps).sum() < 1:
                 low = level
             else:
                 high = level
-        shares: Floats = np.clip(high, self.floors, self.caps)
+        shares: Floats = np.clip(split + high, self.floors, self.caps)
         return np.asarray(shares / shares.sum())
 
     def allows(self, allocation: Floats, slack: float = 1e-9) -> bool:

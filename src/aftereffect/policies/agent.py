@@ -253,10 +253,7 @@ class Agent:
         return by_arm(what, values, self._arms, self.names)
 
     def _deployed(self, allocation: Any) -> Floats:
-        shares = by_arm("allocation", allocation, self._arms, self.names, missing=0.0)
-        if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-6:
-            raise WrongTell(f"allocation must be shares in [0, 1] that sum to 1, got {shares.tolist()}")
-        return np.array(shares)
+        return deployed_split(allocation, self._arms, self.names)
 
     def _refuse(self, code: int, rewards: Floats, trials: Floats) -> None:
         arm, fault = divmod(code, 10)
@@ -323,3 +320,11 @@ class Agent:
         waiting = len(self.open_rounds)
         told = f"{self.rounds - waiting:,} rounds told" + (f", {waiting:,} open" if waiting else "")
         return f"Agent({self.policy.key}, {self.setting.arms} arms, {told}, {state})"
+
+
+def deployed_split(allocation: Any, arms: int, names: Sequence[str] | None) -> Floats:
+    """What was deployed, one share per arm; a copy."""
+    shares = by_arm("allocation", allocation, arms, names, missing=0.0)
+    if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-6:
+        raise WrongTell(f"allocation must be shares in [0, 1] that sum to 1, got {shares.tolist()}")
+    return np.array(shares)

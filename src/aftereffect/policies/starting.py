@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aftereffect._random import generator
 from aftereffect.errors import AftereffectError, require_one_of, require_whole, shown
+from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import Observed
 from aftereffect.model.feedback import Feedback
 from aftereffect.model.limits import Limits, as_split
 from aftereffect.model.problem import check_names
-from aftereffect.policies.agent import Agent
+from aftereffect.policies.agent import Agent, deployed_split
 from aftereffect.policies.reading import by_label
 from aftereffect.policies.setting import Setting
 
@@ -43,13 +45,14 @@ def start_agent(
     require_whole("seed", seed, 0)
     if history is not None and not isinstance(history, Sequence):
         raise AftereffectError(f"history must be a list of records, got {shown(history)}")
-    past = [] if history is None else list(history)
     first = Setting(arms, horizon, feedback)  # checks before anything is computed from them
-    total = None if first.horizon is None else int(first.horizon) + len(past)
     names = None if names is None else check_names(names, first.arms)
+    past = [_record(i, record, int(arms), names) for i, record in enumerate(history or [])]
+    total = None if first.horizon is None else int(first.horizon) + len(past)
     low, high = (_in_order(*side, names) for side in (("floors", floors, 0.0), ("caps", caps, 1.0)))
     limits = Limits.of(int(arms), low, high, names)
-    split = None if start is None else as_split("start", _in_order("start", start, 0.0, names), limits)
+    held = _held_before(past, limits) if start is None else _in_order("start", start, 0.0, names)
+    split = None if held is None else as_split("start", held, limits)
     setting = Setting(
         int(arms),
         total,
@@ -66,30 +69,47 @@ def start_agent(
     return agent
 
 
-def _absorb(agent: Agent, history: Sequence[Any]) -> None:
-    """Past records: what was deployed before today, and what came back where that is known."""
-    for i, record in enumerate(history):
-        try:
-            entry = _record(record)
-            deployed = agent._deployed(entry["allocation"])
-            happened = agent._told(deployed, entry.get("rewards"), entry.get("trials"), entry.get("measures"))
+def _held_before(past: Sequence[Mapping[str, Any]], limits: Limits) -> Floats | None:
+    """The split that past records, if there are any, suggest was held before them: their mean, as `fit` takes it."""
+    if not past:
+        return None
+    total = np.sum([record["allocation"] for record in past], axis=0)
+    return limits.nearest(total / total.sum())
+
+
+def _absorb(agent: Agent, past: Sequence[Mapping[str, Any]]) -> None:
+    """Take in what was deployed before today, and what came back where that is known."""
+    for i, record in enumerate(past):
+        with _naming(i):
+            told = (record.get(what) for what in ("rewards", "trials", "measures"))
+            happened = agent._told(record["allocation"], *told)
             happened.asked = False
             agent._add(happened, math.nan)
-        except AftereffectError as error:
-            raise AftereffectError(f"history, record {i}: {error}") from None
 
 
-def _record(record: Any) -> Mapping[str, Any]:
-    """One record of the past: a mapping, an (allocation, rewards) pair, or an allocation alone."""
-    if isinstance(record, Mapping):
-        unknown = set(record) - {"allocation", "rewards", "trials", "measures"}
-        if unknown or "allocation" not in record:
+def _record(i: int, record: Any, arms: int, names: Sequence[str] | None) -> Mapping[str, Any]:
+    """One record of the past: a mapping, an (allocation, rewards) pair, or an allocation alone; its allocation is checked."""
+    with _naming(i):
+        entry = record if isinstance(record, Mapping) else _as_mapping(record)
+        if set(entry) - {"allocation", "rewards", "trials", "measures"} or "allocation" not in entry:
             raise AftereffectError(
-                f"a record has allocation, rewards, trials and measures, got {sorted(map(str, record))}"
+                f"a record has allocation, rewards, trials and measures, got {sorted(map(str, entry))}"
             )
-        return record
+        return {**entry, "allocation": deployed_split(entry["allocation"], arms, names)}
+
+
+def _as_mapping(record: Any) -> Mapping[str, Any]:
     pair = isinstance(record, tuple) and len(record) == 2 and not np.isscalar(record[0])
     return {"allocation": record[0], "rewards": record[1]} if pair else {"allocation": record}
+
+
+@contextmanager
+def _naming(i: int) -> Iterator[None]:
+    """Say of a mistake in which record it is."""
+    try:
+        yield
+    except AftereffectError as error:
+        raise AftereffectError(f"history, record {i}: {error}") from None
 
 
 def _in_order(what: str, given: Any, missing: float, names: Sequence[str] | None) -> Any:
