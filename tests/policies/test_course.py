@@ -328,7 +328,7 @@ def test_what_is_open_survives_the_disk(policy: ae.Policy, tmp_path: Path, monke
 
 
 def test_the_log_says_what_was_advised_deployed_and_told() -> None:
-    agent = _started(history=[([0.5, 0.5, 0.0], [0.5, 0.5, None])])
+    agent = _started(history=[([0.4, 0.4, 0.2], [0.5, 0.5, None])])
     advised = agent.ask()
     agent.deploy([0.2, 0.2, 0.6], reason="the council wanted more for the south")
     agent.tell({"south": 0.25}, trials={"south": 60}, round=2)
