@@ -359,7 +359,7 @@ PHASED = [
 
 KL = [
     Case(ae.KLUCB(memory=0.5), kl_ucb(0.5, 10), arms=2, zero=True),
-    Case(ae.KLUCB(memory=0.4, levels=12), kl_ucb(0.4, 12), zero=True, rounds=6000),
+    Case(ae.KLUCB(memory=0.4, levels=12), kl_ucb(0.4, 12), zero=True, rounds=3000),
     Case(ae.KLUCB(memory=0.0, levels=6, lipschitz=0.3), kl_ucb(0.0, 6, 0.3), arms=4, zero=True, feedback="one"),
     Case(ae.KLUCB(memory=0.2, levels=9, lipschitz=4.0), kl_ucb(0.2, 9, 4.0), zero=True, feedback="split"),
     Case(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -25,17 +26,23 @@ app.add_typer(token_app, name="token")
 app.command()(serve)
 
 
-def execute(arguments: list[str]) -> int:
-    """Run a command; every mistake in the arguments is raised as an `AftereffectError`."""
+@cache
+def _commands() -> Any:
+    """All commands, put together once: typer takes longer over it than most commands take."""
     command = typer.main.get_command(app)
     say_in_help(command)
+    return command
+
+
+def execute(arguments: list[str]) -> int:
+    """Run a command; every mistake in the arguments is raised as an `AftereffectError`."""
     arguments, modules = take_imports(arguments)
     if modules:
         from aftereffect.plugins import import_modules
 
         import_modules(modules)
     try:
-        code = command.main(args=arguments, prog_name="aftereffect", standalone_mode=False)
+        code = _commands().main(args=arguments, prog_name="aftereffect", standalone_mode=False)
     except CLICK_ERROR as error:
         raise as_mistake(error) from error
     except typer.Abort as error:  # what some versions of typer make of Ctrl-C, and of the end of a file
