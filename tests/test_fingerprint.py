@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import textwrap
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from numba.core.dispatcher import Dispatcher
 import aftereffect as ae
 from aftereffect._fingerprint import Unknown, fingerprint
 from aftereffect.policies.base import registry
-from aftereffect.policies.rules import _compiled
+from aftereffect.policies.rules import _compiled, register_rule
 from aftereffect.policies.setting import Setting
 
 SOURCE = """
@@ -112,6 +112,24 @@ def test_the_rule_that_a_state_picks_counts(monkeypatch: pytest.MonkeyPatch) -> 
     after = prints()
     assert after[0] != before[0]
     assert after[1] == before[1]
+
+
+def test_the_rule_of_an_own_state_counts_also_if_its_fields_are_all_alike() -> None:
+    def printed(change: int) -> str:
+        class Alike(NamedTuple):
+            first: Any
+            second: Any
+
+        def ask(state: Any, t: Any, allocation: Any) -> None:
+            allocation[0] = change
+
+        def tell(state: Any, t: Any, allocation: Any, seen: Any, reward: Any) -> None:
+            pass
+
+        register_rule(Alike, ask, tell)
+        return fingerprint(_compiled.ask, (typeof(Alike(np.ones(2), np.ones(2))),), {})
+
+    assert printed(1) == printed(1) != printed(2)
 
 
 @pytest.mark.parametrize("name", sorted(registry()))

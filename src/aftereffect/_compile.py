@@ -122,6 +122,12 @@ def own_helper(function: Function) -> Function:
     return compiled
 
 
+def in_python(compiled: Function) -> Function:
+    """The same function run by the interpreter: the same numbers, and nothing to compile where it is called once."""
+    plain: Function = getattr(compiled, "py_func", compiled)
+    return plain
+
+
 def explaining(compiled: Function) -> Function:
     """A kernel for users' own rules: what cannot be compiled is said in words that help who wrote it."""
 

@@ -17,6 +17,8 @@ import numpy as np
 from numba.core import types
 from numba.core.dispatcher import Dispatcher
 
+from aftereffect._by_address import ByAddress
+
 Function = Callable[..., Any]
 ByType = Callable[[type], Iterable[Function]]
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
@@ -58,11 +60,11 @@ def fingerprint(function: Function, signature: Iterable[Any], options: dict[str,
 
 def _rules(signature: Iterable[Any]) -> Iterator[Function]:
     for kind in signature:
-        if isinstance(kind, types.NamedTuple):
+        state = getattr(kind, "instance_class", None)  # a named tuple's, by address or not
+        if state is not None:
             for functions in _BY_TYPE:
-                yield from functions(kind.instance_class)
-            yield from _rules(kind.types)
-        elif isinstance(kind, types.BaseTuple):
+                yield from functions(state)
+        if isinstance(kind, (types.BaseTuple, ByAddress)):
             yield from _rules(getattr(kind, "types", ()))
 
 

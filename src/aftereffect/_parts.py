@@ -7,25 +7,68 @@ ones that is most of a cold start. A part skips all of it until it stands in the
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-import numba
+import llvmlite.binding as llvm
+from llvmlite import ir
 from numba.core import codegen, compiler, registry, types
 
 _codegen: Any = codegen  # untyped
 _compiler: Any = compiler
 _registry: Any = registry
+_types: Any = types
 
 
-class _Parts(_codegen.JITCodeLibrary):  # type: ignore[misc]
+class _Library(_codegen.JITCodeLibrary):  # type: ignore[misc]
+    """Code that is optimised once, where all of it is together: numba would begin with every function by itself."""
+
+    def add_ir_module(self, module: Any) -> None:
+        for function in module.functions:
+            _promise_about_states(function, self._codegen.target_data)
+        super().add_ir_module(module)
+
+    def add_linking_library(self, library: Any) -> None:
+        """What a part calls comes with it, once."""
+        library._ensure_finalized()
+        needed = library._linking_libraries if isinstance(library, _Parts) else ()
+        for one in (library, *needed):
+            if one not in self._linking_libraries:
+                self._linking_libraries.append(one)
+                self._reload_init.update(one._reload_init)
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+
+def _promise_about_states(function: Any, layout: Any) -> None:
+    """A state passed by address is all there and does not change: its fields need not be read again and again."""
+    for argument in function.args[2:]:  # after the result and the exception
+        state = getattr(argument.type, "pointee", None)
+        if isinstance(state, ir.LiteralStructType):
+            argument.add_attribute("noalias")
+            argument.attributes.dereferenceable = state.get_abi_size(layout)
+
+
+class _Parts(_Library):
     """Code that is linked into other code and never run by itself."""
 
     def finalize(self) -> None:
-        for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalized = True
+
+    def alone(self) -> Any:
+        """The code without what it calls."""
+        return super()._get_module_for_linking()
+
+    def _get_module_for_linking(self) -> Any:
+        """The code with all that it calls, for libraries of numba's own, which look no further."""
+        whole = self.alone().clone()
+        for library in self._linking_libraries:
+            _link(whole, library)
+        return whole
 
     def get_pointer_to_function(self, name: str) -> int:
         """None: there is no machine code."""
@@ -35,6 +78,11 @@ class _Parts(_codegen.JITCodeLibrary):  # type: ignore[misc]
     @property
     def codegen(self) -> Any:
         return _NoEnvironment(self._codegen)
+
+
+def _link(module: Any, library: Any) -> None:
+    part = library.alone() if isinstance(library, _Parts) else library._get_module_for_linking()
+    module.link_in(part, preserve=True)
 
 
 class _NoEnvironment:
@@ -50,42 +98,103 @@ class _NoEnvironment:
         pass
 
 
-class _Whole(_codegen.JITCodeLibrary):  # type: ignore[misc]
-    """Code without reference counts: the first of numba's two rounds of optimising, which prepares pruning them, is left out."""
+class _Whole(_Library):
+    """Code without reference counts: the first of numba's two rounds of optimising, which prepares pruning them, is left out.
+
+    So is unrolling loops, most of which are recurrences here: it took long and made nothing faster.
+    """
+
+    def finalize(self) -> None:
+        for library in self._linking_libraries:
+            _link(self._final_module, library)
+        self._linking_libraries.clear()
+        super().finalize()
 
     def _optimize_final_module(self) -> None:
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
+        choices = llvm.create_pipeline_tuning_options(speed_level=3)
+        choices.loop_unrolling, choices.slp_vectorization = False, False
+        builder = llvm.create_pass_builder(self._codegen._tm, choices)
+        builder.getModulePassManager().run(self._final_module, builder)
+
+
+class _Settled(_compiler.Flags):  # type: ignore[misc]
+    """Flags that do not change any more: numba looks up by them at every operation that it types."""
+
+    __slots__ = ("_hashed",)
+
+    def __hash__(self) -> int:
+        if not hasattr(self, "_hashed"):
+            self._hashed = super().__hash__()
+        return int(self._hashed)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or bool(super().__eq__(other))
+
+    def copy(self) -> _Settled:
+        return _SETTLED.setdefault(self, self)
+
+
+_SETTLED: dict[_Settled, _Settled] = {}
 
 
 class _PartCompiler(_compiler.Compiler):  # type: ignore[misc]
-    def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
-        library = library or _Parts(target_context.codegen(), "part")
-        super().__init__(typing_context, target_context, library, *rest)
+    def __init__(
+        self, typing: Any, target: Any, library: Any, arguments: Any, result: Any, flags: Any, *rest: Any
+    ) -> None:
+        library = library or _Parts(target.codegen(), "part")
+        super().__init__(typing, target, library, arguments, result, _Settled(flags), *rest)
 
 
 class _WholeCompiler(_compiler.Compiler):  # type: ignore[misc]
-    def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
+    def __init__(
+        self, typing: Any, target: Any, library: Any, arguments: Any, result: Any, flags: Any, *rest: Any
+    ) -> None:
         if library is None:
-            library = _Whole(target_context.codegen(), "whole")
+            library = _Whole(target.codegen(), "whole")
             library.enable_object_caching()
-        super().__init__(typing_context, target_context, library, *rest)
+        super().__init__(typing, target, library, arguments, result, _Settled(flags), *rest)
 
 
 PART: dict[str, Any] = {"pipeline_class": _PartCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+class _Part(_registry.CPUDispatcher):  # type: ignore[misc]
+    """A kernel as others call it: compiled once for numbers of a type, not again for each that is written out in a call."""
+
+    def get_call_template(self, arguments: Any, named: Any) -> Any:
+        named = {name: _types.unliteral(kind) for name, kind in named.items()}
+        return super().get_call_template(tuple(map(_types.unliteral, arguments)), named)
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Compiling makes millions of objects that refer to each other; looking through them for garbage finds next to none."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class Kernel(_registry.CPUDispatcher):  # type: ignore[misc]
     """A compiled function that other compiled code takes as a part of its own."""
 
     def __init__(self, function: Any, **options: Any) -> None:
-        super().__init__(function, targetoptions={"nopython": True, **options}, pipeline_class=_WholeCompiler)
+        # Said outright: what is called by something inlined would be so too, and every copy is optimised by itself.
+        options = {"nopython": True, "no_cfunc_wrapper": True, "forceinline": False, **options}
+        super().__init__(function, targetoptions=options, pipeline_class=_WholeCompiler)
+
+    def compile(self, sig: Any) -> Any:
+        with _without_collecting():
+            return super().compile(sig)
 
     @cached_property
     def _part(self) -> Any:
-        options = {name: value for name, value in self.targetoptions.items() if name not in ("nopython", "boundscheck")}
-        return numba.njit(**options, **PART)(self.py_func)
+        options = {name: value for name, value in self.targetoptions.items() if name != "boundscheck"}
+        return _Part(self.py_func, targetoptions={**options, "no_cpython_wrapper": True}, pipeline_class=_PartCompiler)
 
     @property
     def _numba_type_(self) -> Any:
-        return types.Dispatcher(self._part)
+        return _types.Dispatcher(self._part)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from aftereffect._by_address import passed_by_address
 from aftereffect._compile import allocating_kernel, dispatch, helper, kernel, without_annotations
 from aftereffect._random import Words, beta, binomial_quantile, next_word, normal, reseed, uniform
 from aftereffect.model.curves import Floats, evaluate
@@ -63,6 +64,9 @@ class World(NamedTuple):
     impact: Floats  # (arms, 3): value before g, weight or running sum, memory
     window: Ints  # (arms,): 0 for the recursion
     ring: Floats  # (arms, longest window)
+
+
+passed_by_address(World)
 
 
 @helper

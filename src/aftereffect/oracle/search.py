@@ -165,7 +165,7 @@ def best_plain(value: Floats, low: Ints, high: Ints, plain: Floats, levels: Ints
     return index
 
 
-@kernel
+@helper
 def _best_pair(
     value: Floats, bonus: Floats, scale: float, low: Ints, high: Ints, plain: Floats, levels: Ints, rng: Words
 ) -> float:
@@ -196,7 +196,7 @@ def _best_pair(
     return index
 
 
-@kernel
+@helper
 def best_with_bonus(
     value: Floats,
     bonus: Floats,
@@ -239,7 +239,7 @@ def best_with_bonus(
     return _walk_back(value, bonus, scale, low, high, plain, taken, levels, rng)
 
 
-@kernel
+@helper
 def _walk_back(
     value: Floats,
     bonus: Floats,

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
+from aftereffect._by_address import passed_by_address
 from aftereffect._compile import dispatch, explaining, kernel, without_annotations
 from aftereffect._fingerprint import belonging_to_types
 from aftereffect._sources import is_ours, take_sources
@@ -94,6 +94,8 @@ def register_rule(
         if name not in known:
             raise UnknownName(f"scratch field of {state.__name__}:", name, known)
     _RULES[state] = Rule(ask, tell, skip, note)
+    if is_ours(state.__module__):  # others may do with their states whatever tuples can
+        passed_by_address(state)
     _FILING[state] = Filing(frozenset(scratch), version, migrations or {})
 
 
@@ -214,7 +216,7 @@ def _functions_of(state: type) -> Rule | tuple[()]:
     return _RULES.get(state, ())
 
 
-def _rule_of(state: types.NamedTuple) -> Rule:
+def _rule_of(state: Any) -> Rule:
     return _RULES[state.instance_class]
 
 

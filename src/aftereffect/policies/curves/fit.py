@@ -16,12 +16,13 @@ A `posterior` is (arms, PARTS, nodes), `sure` the precision of each arm's level 
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect._compile import helper, kernel
+from aftereffect._compile import helper, in_python, kernel
 from aftereffect._random import Words, uniform
 from aftereffect.model.curves import Floats
 from aftereffect.policies.curves.field import (
@@ -62,11 +63,15 @@ LEAST_RATE, MOST_RATE = 1e-4, 0.98  # that are believed typical: curves have to 
 def fields_tried(nodes: int) -> Records:
     """The fields that the evidence chooses from, the exploring one first."""
     pairs = [STEEP, *((length, size) for length in LENGTHS for size in AMPLITUDES if (length, size) != STEEP)]
-    fields, bands = np.zeros(len(pairs), dtype=FIELD), np.zeros((3, nodes))
-    for row, (length, amplitude) in zip(fields, pairs, strict=True):
-        prior_bands(length, 1.0, bands)
-        row["length"], row["amplitude"], row["determinant"] = length, amplitude, factorise(bands, np.zeros(nodes))
-    return fields
+    return np.array([(length, size, prior_determinant(length, nodes)) for length, size in pairs], dtype=FIELD)
+
+
+@cache
+def prior_determinant(length: float, nodes: int) -> float:
+    """Log determinant of the prior's precisions at amplitude one; by the interpreter, sooner than two kernels are compiled."""
+    bands = np.zeros((3, nodes))
+    in_python(prior_bands)(length, 1.0, bands)
+    return float(in_python(factorise)(bands, np.zeros(nodes)))
 
 
 @helper
