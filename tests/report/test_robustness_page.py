@@ -17,11 +17,12 @@ from aftereffect.report import robustness_page as page
 
 
 def test_a_section_is_written_again_and_the_others_stay() -> None:
-    change = {"rows": [asdict(Changes("loan", 100.0, 80.0, 60.0, 40.0, 8))], "horizon": 20_000}
+    change = {"rows": [asdict(Changes("loan", 100.0, 80.0, 60.0, 40.0, 8))], "horizon": 20_000, "commit": "0123456789"}
     alarms = {"rows": [asdict(Alarms("loan", 0.5, 0.05, 0.9, 20))], "horizon": 10_000}
     both = page.page({"seed": 7, "change": change, "alarms": alarms})
     assert list(page.sections_of(both)) == [page.SECTIONS[name][0] for name in ("alarms", "change")]  # the page's order
     assert "drawn with seed 7" in both
+    assert both.count("Measured at commit 0123456.") == 1
     again = page.page({"seed": 7, "change": {**change, "horizon": 500}}, both)
     assert again == both.replace("T = 20,000", "T = 500")
 

@@ -24,6 +24,7 @@ from aftereffect.experiments.robustness import (
     measure_quiet_rewards,
     measure_unknown_memory,
 )
+from aftereffect.simulation.provenance import commit_of_checkout
 
 SEED = 4711
 TOLD = (0.5, 0.2, 0.8)
@@ -89,7 +90,7 @@ def main() -> None:
     given = parser.parse_args()
     given.out.parent.mkdir(parents=True, exist_ok=True)
     for name in given.section or PARTS:
-        part = PARTS[name]()
+        part = {**PARTS[name](), "commit": commit_of_checkout()}
         held = json.loads(given.out.read_text()) if given.out.exists() else {}  # read last: others may have written
         write_output(given.out, json.dumps({**held, "seed": SEED, name: part}, indent=1).encode())
         print(f"{name} measured", file=sys.stderr, flush=True)

@@ -214,10 +214,17 @@ def sections_of(page: str) -> dict[str, str]:
     return {part.split("\n", 1)[0].strip(): f"## {part.strip()}" for part in parts}
 
 
+def _measured_at(part: Part) -> str:
+    """Sections are measured one by one: each says with which code."""
+    return f"Measured at commit {part['commit'][:7]}." if part.get("commit") else ""
+
+
 def page(measured: Part, before: str = "") -> str:
     """The page with what was measured, and with what was there before of the rest."""
     found = sections_of(before) | {
-        title: f"## {title}\n\n{show(measured[name])}" for name, (title, show) in SECTIONS.items() if name in measured
+        title: f"## {title}\n\n{show(measured[name])}\n\n{_measured_at(measured[name])}"
+        for name, (title, show) in SECTIONS.items()
+        if name in measured
     }
     kept = [found[title].strip() for title, _ in SECTIONS.values() if title in found]
     return "\n\n".join([INTRODUCTION.format(seed=measured["seed"]).strip(), *kept]) + "\n"
