@@ -24,7 +24,7 @@ def _run(problem: ae.Problem, rounds: int = 400, policy: ae.Policy | None = None
 @pytest.mark.parametrize("feedback", ["independent", "one", "split"])
 def test_violations_are_those_of_the_true_curves_at_the_true_impact(feedback):
     done = _run(_problem(feedback=feedback))
-    impact = done.trace[:, 1]
+    impact = done.trace.impact
     gap = np.abs((0.2 + 0.6 * impact[:, 0]) - (0.9 - 0.5 * impact[:, 1]))
     excess = np.maximum(0.0, gap - 0.1)
     assert done.violation == pytest.approx(np.cumsum(excess), abs=1e-9)
@@ -34,7 +34,7 @@ def test_violations_are_those_of_the_true_curves_at_the_true_impact(feedback):
 def test_measures_scatter_around_their_curve():
     """Holding a split, the mean of 20,000 Bernoulli draws is within 5 standard deviations (error rate below 1e-6)."""
     done = _run(_problem(), 20_000, ae.Fixed([0.3, 0.7]))
-    measured = done.trace[:, 4]
+    measured = done.trace.measured
     for k, mean in enumerate((0.2 + 0.6 * 0.3, 0.9 - 0.5 * 0.7)):
         assert set(np.unique(measured[:, k])) == {0.0, 1.0}
         assert abs(measured[:, k].mean() - mean) < 5 * np.sqrt(mean * (1 - mean) / 20_000)
@@ -42,27 +42,27 @@ def test_measures_scatter_around_their_curve():
 
 def test_without_noise_a_measure_is_its_curve():
     done = _run(_problem(noise="none"))
-    impact = done.trace[:, 1]
-    assert done.trace[:, 4] == pytest.approx(np.stack([0.2 + 0.6 * impact[:, 0], 0.9 - 0.5 * impact[:, 1]], axis=1))
+    impact = done.trace.impact
+    assert done.trace.measured == pytest.approx(np.stack([0.2 + 0.6 * impact[:, 0], 0.9 - 0.5 * impact[:, 1]], axis=1))
 
 
 def test_activated_shows_the_measures_of_seen_arms_only():
     done = _run(_problem("activated"), policy=ae.Fixed([0.3, 0.7]))
-    seen, measured = done.trace[:, 2], done.trace[:, 4]
+    seen, measured = done.trace.seen, done.trace.measured
     assert np.array_equal(np.isnan(measured), seen == 0)
     assert 0 < seen.mean() < 1
 
 
 def test_a_measure_shifts_no_reward():
     plain = ae.Problem([lambda x: 0.9 - 0.5 * x, lambda x: 0.3 + 0.4 * x], ae.Discounted(0.5))
-    assert np.array_equal(_run(plain).trace[:, :4], _run(_problem()).trace[:, :4])
+    assert np.array_equal(_run(plain).trace[:-1], _run(_problem()).trace[:-1])  # all but the measures
 
 
 def test_measures_follow_the_impact_after_g():
     impact = ae.Discounted(0.5, g=ae.Power(2))
     problem = ae.Problem([lambda _x: 0.5] * 2, impact, fairness=ae.Fairness([lambda x: x, lambda x: x], noise="none"))
     done = _run(problem, 50, ae.Fixed([0.4, 0.6]))
-    assert done.trace[:, 4] == pytest.approx(np.tile([0.16, 0.36], (50, 1)), abs=1e-6)
+    assert done.trace.measured == pytest.approx(np.tile([0.16, 0.36], (50, 1)), abs=1e-6)
 
 
 def test_own_impacts_carry_measures_too():

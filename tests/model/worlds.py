@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 import aftereffect as ae
 from aftereffect._random import generator
-from aftereffect.model.world import VALUE, step
+from aftereffect.model.world import step
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def drive(problem: ae.Problem, allocations: Floats, seed: int = 0) -> Seen:
     expected, realised = np.zeros(rounds), np.zeros(rounds)
     for t in range(rounds):
         expected[t], realised[t] = step(world, t + 1, allocations[t], seen[t], reward[t])
-        impact[t] = world.impact[:, VALUE]
+        impact[t] = world.impact["value"]
     return Seen(seen, reward, impact, expected, realised)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
-from aftereffect.policies.by_name import cut, named, record
+from aftereffect.model.curves import record
+from aftereffect.policies.by_name import cut, named
 from tests.policies.test_state_files import SAVED
 from tests.policies.test_storage import _rewritten
 

@@ -148,8 +148,8 @@ def test_floors_and_caps_are_kept() -> None:
     for units in (None, 50):
         problem = ae.problem("loan", arms=3, memory=0.5, seed=2, floors=0.15, caps=0.6, units=units)
         done = run_once(problem, ae.CurveThompson(memory_bound=0.9), np.array([400]), 1, trace=True)
-        assert done.trace[:, 0].min() >= 0.15 - 1e-9
-        assert done.trace[:, 0].max() <= 0.6 + 1e-9
+        assert done.trace.allocation.min() >= 0.15 - 1e-9
+        assert done.trace.allocation.max() <= 0.6 + 1e-9
 
 
 def test_a_step_is_kept() -> None:
@@ -255,7 +255,7 @@ def test_taking_turns_adds_up_to_the_split_and_beats_holding_it_on_patrol() -> N
     policy = ae.CurveThompson(follow="realised")
     done = run_once(problem, policy, np.array([18_000, 20_000]), 1, trace=True)
     assert done.state.now[0]["takes_turns"] == 1
-    assert set(np.unique(done.trace[-50:, 0])) == {0.0, 1.0}
+    assert set(np.unique(done.trace.allocation[-50:])) == {0.0, 1.0}
     turns, allocation, credit = np.zeros(2), np.zeros(2), np.zeros(2)
     for _ in range(1000):
         take_turn(done.state.levels, 200, credit, allocation)
@@ -272,7 +272,7 @@ def test_taking_turns_adds_up_to_the_split_and_beats_holding_it_on_patrol() -> N
 def test_floors_forbid_taking_turns() -> None:
     problem = ae.problem("patrol", memory=0.5, driver="realised", seed=3, floors=0.2)
     done = run_once(problem, ae.CurveThompson(follow="realised"), np.array([2000]), 1, trace=True)
-    assert done.trace[:, 0].min() >= 0.2 - 1e-9
+    assert done.trace.allocation.min() >= 0.2 - 1e-9
 
 
 # What it says.

@@ -96,7 +96,7 @@ def test_measures_are_learned():
     policy = ae.FairThompson()
     run = run_once(problem, policy, np.array([3000]), 3, trace=True)
     agent = ae.Agent(policy, setting_for(problem, 3000, np.arange(1, 5, dtype=np.uint64)))
-    for allocation, _, seen, reward, measured in run.trace:
+    for allocation, _, seen, reward, measured in zip(*run.trace, strict=True):
         agent.ask()
         agent.tell(np.where(seen > 0, reward, np.nan), allocation=allocation, measures=measured)
     agent.ask()

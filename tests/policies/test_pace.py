@@ -36,7 +36,7 @@ def test_what_was_asked_for_is_approached_along_the_straight_line() -> None:
 @pytest.mark.parametrize("start", [None, [0.6, 0.3, 0.1]])
 def test_no_share_moves_faster_and_limits_hold(name: str, start: list[float] | None) -> None:
     problem = ae.problem("patrol", arms=3, memory=0.5, units=60, floors=0.05, caps=0.8, start=start, step=STEP, seed=3)
-    trace = run_once(problem, ae.policy(name), np.array([300]), 1, trace=True).trace[:, 0]
+    trace = run_once(problem, ae.policy(name), np.array([300]), 1, trace=True).trace.allocation
     before = trace[:-1] if start is None else np.vstack([start, trace[:-1]])
     after = trace[1:] if start is None else trace
     assert np.abs(after - before).max() <= STEP + 1e-12
@@ -50,7 +50,7 @@ def test_simulator_and_agent_agree(name: str) -> None:
     problem = ae.problem("loan", arms=3, memory=0.5, units=80, start=[0.2, 0.2, 0.6], step=STEP, seed=3)
     run = run_once(problem, ae.policy(name), np.array([120]), 5, trace=True)
     agent = Agent(ae.policy(name), setting_for(problem, 120, stream(5, 0, 0, POLICY)))
-    for allocation, _, seen, reward, _ in run.trace:
+    for allocation, _, seen, reward, _ in zip(*run.trace, strict=True):
         assert agent.ask().tolist() == allocation.tolist()
         agent.tell(np.where(seen > 0, reward, np.nan), trials=seen)
 

@@ -23,7 +23,7 @@ def _replay(problem: ae.Problem, policy: ae.Policy, horizon: int, seed: int) -> 
     """Tell an agent what the kernel's run saw: it must deploy the same shares, bit by bit."""
     run = run_once(problem, policy, np.array([horizon]), seed, trace=True)
     agent = Agent(policy, setting_for(problem, horizon, stream(seed, 0, 0, POLICY)))
-    for t, (allocation, _, seen, reward, measured) in enumerate(run.trace, start=1):
+    for t, (allocation, _, seen, reward, measured) in enumerate(zip(*run.trace, strict=True), start=1):
         asked = agent.ask()
         assert asked.tolist() == allocation.tolist(), f"round {t}"
         agent.tell(np.where(seen > 0, reward, NAN), measures=measured)

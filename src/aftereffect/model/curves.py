@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,14 @@ Records = npt.NDArray[np.void]  # numbers by name, in kernels too
 TOLERANCE = 1e-7  # far below what a bandit can notice in 1e9 rounds
 GUIDE = 512  # equal slices of [0, 1]; each knows its first knot, so that finding a segment takes a step or two
 _ROUNDS = 16  # halvings: enough for 64 * 2^16 knots around a corner nobody declared
+
+
+def record(kind: np.dtype[np.void], **values: Any) -> Records:
+    """One record: compiled code reads `records[0].name`, everything else `records["name"]`."""
+    made = np.zeros(1, dtype=kind)
+    for name, value in values.items():
+        made[name] = value
+    return made
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 from aftereffect.errors import AftereffectError
 from aftereffect.model.impacts import Impact, OwnImpact
-from aftereffect.model.world import VALUE, World, advance
+from aftereffect.model.world import World, advance
 
 
 class OwnWorld:
@@ -34,5 +34,5 @@ class OwnWorld:
         self.states[k], value = impact.step(self.states[k], share)
         if not 0.0 <= float(value) <= 1.0:
             raise AftereffectError(f"own impact of arm {k}: must lie in [0, 1], got {value} in round {t}")
-        self.compiled.impact[k, VALUE] = value
+        self.compiled.impact["value"][k] = value
         return float(if_active)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from aftereffect._random import Words, next_word, reseed
 from aftereffect.errors import require, shown
-from aftereffect.model.curves import Curve, Floats, pack
+from aftereffect.model.curves import Curve, Floats, pack, record
 from aftereffect.model.delay import Delays, check_delay
 from aftereffect.model.drift import STILL, Change, Drift, Moving, Season, blend
 from aftereffect.model.fairness import UNMEASURED, Fairness
@@ -33,7 +33,7 @@ from aftereffect.model.limits import Limits, as_split, check_step
 from aftereffect.model.own_world import OwnWorld
 from aftereffect.model.responses import Response, as_response, check_rate, scaled
 from aftereffect.model.units import check_units
-from aftereffect.model.world import Ints, World
+from aftereffect.model.world import IMPACT, SETTINGS, Ints, World
 
 LEFT_OPEN: Any = None  # settled when the problem is born: split where there are units, else independent
 
@@ -245,27 +245,22 @@ class Problem:
         measure_noise = as_noise("bernoulli" if fair is None else fair.noise)
         observed = UNMEASURED if fair is None else fair.observed_code
         shock, moving = as_shock(self.shock), self.moving
-        codes = np.array(
-            [
-                feedback_code(self.feedback),
-                noise.code,
-                realised,
-                observed,
-                measure_noise.code,
-                self.units or 0,
-                NO_SHOCK if shock is None else shock.code,
-                STILL if moving is None else moving.code,
-            ]
-        )
-        constants = np.array(
-            [
-                noise.spread,
-                measure_noise.spread,
-                1.0 if fair is None else float(fair.tolerance),
-                0.0 if moving is None else float(moving.pace),
-                0.0 if shock is None else float(shock.deviation),
-                self.step or 0.0,
-            ]
+        settings = record(
+            SETTINGS,
+            feedback=feedback_code(self.feedback),
+            noise=noise.code,
+            spread=noise.spread,
+            realised=realised,
+            measured=observed,
+            measure_noise=measure_noise.code,
+            measure_spread=measure_noise.spread,
+            tolerance=1.0 if fair is None else float(fair.tolerance),
+            units=self.units or 0,
+            shock=NO_SHOCK if shock is None else shock.code,
+            deviation=0.0 if shock is None else float(shock.deviation),
+            moving=STILL if moving is None else moving.code,
+            pace=0.0 if moving is None else float(moving.pace),
+            step=self.step or 0.0,
         )
         compiled = [i.compiled() for i in self.impacts]
         fast = [c for c in compiled if c is not None]
@@ -277,8 +272,7 @@ class Problem:
         world = World(
             rng=rng,
             scratch=np.zeros(4, dtype=np.uint64),
-            codes=codes,
-            constants=constants,
+            settings=settings,
             knots=knots,
             guide=guide,
             later=later,
@@ -288,7 +282,7 @@ class Problem:
             measure_rng=measure_rng,
             shock_rng=shock_rng,
             units=np.zeros(self.arms),
-            impact=np.array([[c.start, c.weight, c.memory] if c else [0.0, 0.0, 0.0] for c in compiled]),
+            impact=np.array([(c.start, c.weight, c.memory) if c else (0.0, 0.0, 0.0) for c in compiled], dtype=IMPACT),
             window=np.array([c.window if c else 0 for c in compiled], dtype=np.int64),
             ring=np.zeros((self.arms, max(longest, 1))),
         )

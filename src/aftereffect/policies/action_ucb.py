@@ -12,12 +12,12 @@ import numpy as np
 from aftereffect._compile import helper
 from aftereffect._random import Words
 from aftereffect.errors import AftereffectError, UnknownName
-from aftereffect.model.curves import Floats, Records
+from aftereffect.model.curves import Floats, Records, record
 from aftereffect.model.fairness import ACTIVATED, ALL
 from aftereffect.model.feedback import SPLIT
 from aftereffect.oracle.search import Ints, best_with_bonus
 from aftereffect.policies.base import Policy, check_bool, check_multipliers, check_positive, check_whole, register
-from aftereffect.policies.by_name import named, record
+from aftereffect.policies.by_name import named
 from aftereffect.policies.grid import deploy_levels, fresh_cells, level_of, make_grid, runner_up, sweep
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.setting import Grid, Setting

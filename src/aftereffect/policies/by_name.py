@@ -1,4 +1,4 @@
-"""Numbers of a state by their names: records, and how to read what earlier versions saved as rows and entries without any."""
+"""Numbers of a state by their names: how to read what earlier versions saved as rows and entries without any."""
 
 from __future__ import annotations
 
@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 
 from aftereffect.errors import CorruptFile
-from aftereffect.model.curves import Records
 from aftereffect.policies.rules import Migration, Saved
-
-
-def record(kind: np.dtype[np.void], **values: Any) -> Records:
-    """One record: kernels read `records[0].name`, everything else `records["name"]`."""
-    made = np.zeros(1, dtype=kind)
-    for name, value in values.items():
-        made[name] = value
-    return made
 
 
 def named(**tables: Sequence[str]) -> Migration:

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aftereffect._random import Words
-from aftereffect.model.curves import Floats, Records
+from aftereffect.model.curves import Floats, Records, record
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import Policy, check_bool, check_choice, check_positive, check_whole, register
-from aftereffect.policies.by_name import named, record
+from aftereffect.policies.by_name import named
 from aftereffect.policies.grid import deploy_levels, fresh_cells, level_of, make_grid, runner_up, sweep
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.setting import Grid, Setting

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aftereffect._random import Words
-from aftereffect.model.curves import Floats, Records
+from aftereffect.model.curves import Floats, Records, record
 from aftereffect.policies.base import Policy, check_between, check_positive, refuse_limits, register
 from aftereffect.policies.base_arms import deploy_best, explain_arms
-from aftereffect.policies.by_name import named, record
+from aftereffect.policies.by_name import named
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.setting import Setting
 
@@ -20,7 +20,9 @@ FORGOTTEN = 1e-280  # a discounted count below this is as good as none, and divi
 
 
 SETTINGS = np.dtype([("discount", "f8"), ("xi", "f8")])
-ARM = np.dtype([("count", "f8"), ("reward", "f8"), ("index", "f8")])  # observations and rewards are discounted
+ARM = np.dtype(
+    [("count", "f8"), ("reward", "f8"), ("index", "f8")], align=True
+)  # observations and rewards are discounted
 
 
 class DUCBState(NamedTuple):

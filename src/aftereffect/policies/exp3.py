@@ -10,7 +10,7 @@ import numpy as np
 
 from aftereffect._compile import helper
 from aftereffect._random import Words, uniform
-from aftereffect.model.curves import Floats, Records
+from aftereffect.model.curves import Floats, Records, record
 from aftereffect.model.feedback import SPLIT
 from aftereffect.policies.base import (
     Policy,
@@ -23,7 +23,7 @@ from aftereffect.policies.base import (
     refuse_limits,
     register,
 )
-from aftereffect.policies.by_name import named, record
+from aftereffect.policies.by_name import named
 from aftereffect.policies.grid import make_grid
 from aftereffect.policies.options import is_option, largest_utility, list_allocations, nearest_option, round_utility
 from aftereffect.policies.rules import register_rule

@@ -31,7 +31,7 @@ import numpy as np
 
 from aftereffect._compile import helper, kernel
 from aftereffect._random import Words
-from aftereffect.model.curves import Floats, Records
+from aftereffect.model.curves import Floats, Records, record
 from aftereffect.model.impacts import Window
 from aftereffect.model.problem import Problem
 from aftereffect.oracle.search import Ints, best_plain
@@ -44,7 +44,7 @@ from aftereffect.policies.base import (
     need_memory,
     register,
 )
-from aftereffect.policies.by_name import named, record
+from aftereffect.policies.by_name import named
 from aftereffect.policies.grid import deploy_levels, level_of, make_grid, most_tuned, runner_up
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.sense import require_sense

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aftereffect._random import Words
-from aftereffect.model.curves import Floats, Records
+from aftereffect.model.curves import Floats, Records, record
 from aftereffect.oracle.search import pick
 from aftereffect.policies.base import Policy, check_positive, check_whole, need_horizon, register
-from aftereffect.policies.by_name import named, record
+from aftereffect.policies.by_name import named
 from aftereffect.policies.grid import make_grid
 from aftereffect.policies.options import largest_utility, list_allocations, nearest_option, round_utility
 from aftereffect.policies.rules import register_rule

@@ -11,7 +11,7 @@ import numpy as np
 
 from aftereffect._compile import helper
 from aftereffect.errors import AftereffectError, shown
-from aftereffect.model.curves import Floats, Records
+from aftereffect.model.curves import Floats, Records, record
 from aftereffect.policies.action_ucb import ActionUCB
 from aftereffect.policies.base import (
     Policy,
@@ -25,7 +25,7 @@ from aftereffect.policies.base import (
     need_memory,
     register,
 )
-from aftereffect.policies.by_name import named, record
+from aftereffect.policies.by_name import named
 from aftereffect.policies.cucb import CUCB
 from aftereffect.policies.rules import ask as ask_inner
 from aftereffect.policies.rules import note as note_inner

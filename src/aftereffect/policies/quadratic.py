@@ -15,11 +15,11 @@ import numpy as np
 
 from aftereffect._compile import helper
 from aftereffect._random import Words, uniform
-from aftereffect.model.curves import Floats, Records
+from aftereffect.model.curves import Floats, Records, record
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import Policy, check_whole, register
 from aftereffect.policies.base_arms import project
-from aftereffect.policies.by_name import cut, named, record
+from aftereffect.policies.by_name import cut, named
 from aftereffect.policies.grid import deploy_levels, make_grid
 from aftereffect.policies.rules import Saved, register_rule
 from aftereffect.policies.setting import Grid, Setting

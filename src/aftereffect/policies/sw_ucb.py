@@ -12,10 +12,10 @@ import numpy as np
 
 from aftereffect._random import Words
 from aftereffect.errors import require_whole
-from aftereffect.model.curves import Floats, Records
+from aftereffect.model.curves import Floats, Records, record
 from aftereffect.policies.base import Policy, check_positive, refuse_limits, register
 from aftereffect.policies.base_arms import deploy_best, explain_arms
-from aftereffect.policies.by_name import cut, named, record
+from aftereffect.policies.by_name import cut, named
 from aftereffect.policies.rules import Saved, register_rule
 from aftereffect.policies.setting import Setting
 

@@ -12,10 +12,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aftereffect._random import Words, beta
-from aftereffect.model.curves import Floats, Records
+from aftereffect.model.curves import Floats, Records, record
 from aftereffect.policies.base import Policy, check_whole, register
 from aftereffect.policies.base_arms import project
-from aftereffect.policies.by_name import named, record
+from aftereffect.policies.by_name import named
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.sense import require_sense
 from aftereffect.policies.setting import Setting

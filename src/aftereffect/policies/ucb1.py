@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aftereffect._random import Words
-from aftereffect.model.curves import Floats, Records
+from aftereffect.model.curves import Floats, Records, record
 from aftereffect.policies.base import Policy, check_positive, refuse_limits, register
 from aftereffect.policies.base_arms import deploy_best, explain_arms
-from aftereffect.policies.by_name import named, record
+from aftereffect.policies.by_name import named
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.setting import Setting
 

@@ -2,48 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from aftereffect._compile import explaining, kernel
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records, record
 from aftereffect.model.own_world import OwnWorld
-from aftereffect.model.world import LARGEST_STEP, MEASURED, TOLERANCE, VALUE, Ints, World, observe, step
+from aftereffect.model.world import Ints, World, observe, step
 from aftereffect.policies.pace import before_the_first, keep_pace
 from aftereffect.policies.rules import ask, is_foreign, is_plain, note, tell
 
-TRACED = 5  # allocation, impact, seen, reward, measured
-# entries of `totals`
-UTILITY, REALISED, VIOLATION, VIOLATED, PLACE = 0, 1, 2, 3, 4
-SUMS = 4  # the first so many of them are kept at checkpoints
 ROUNDING = 1e-12  # a gap that exceeds the tolerance by less is rounding
 
+# what is summed up: expected and realised utility, violation of the fairness tolerance, rounds in violation
+SUMS = [("utility", "f8"), ("realised", "f8"), ("violation", "f8"), ("violated", "f8")]
+CHECKPOINT = np.dtype(SUMS)
+TOTALS = np.dtype([*SUMS, ("place", "i8")])  # among the checkpoints
 
-def _run(
-    world: Any,
-    state: Any,
-    start: int,
-    stop: int,
-    rounds: Ints,
-    buffers: Floats,
-    totals: Floats,
-    kept: Floats,
-    trace: Floats,
-) -> None:
+
+class Room(NamedTuple):
+    """What carries over from one call of the loop to the next."""
+
+    totals: Records  # one record
+    allocation: Floats
+    previous: Floats  # allocation
+    seen: Floats
+    reward: Floats
+    measured: Floats  # NaN where nothing is
+
+
+class Kept(NamedTuple):
+    """What is kept of each checkpoint."""
+
+    sums: Records
+    allocation: Floats  # (checkpoints, arms)
+    impact: Floats  # (checkpoints, arms), before g
+
+
+class Traced(NamedTuple):
+    """Every round, if there is room: each (rounds, arms)."""
+
+    allocation: Floats
+    impact: Floats  # before g
+    seen: Floats
+    reward: Floats
+    measured: Floats
+
+
+def _run(world: Any, state: Any, start: int, stop: int, rounds: Ints, room: Room, kept: Kept, trace: Traced) -> None:
     """Rounds start to stop - 1; checkpoints go to `kept`, and every round to `trace` if it has room.
 
-    A checkpoint's row holds what is summed up so far (expected and realised utility, violation of the fairness tolerance,
-    rounds in violation), then the round's allocation and impact (before g). `buffers` (allocation, seen, reward, measured,
-    the allocation before) and `totals` carry over from call to call.
+    With an own world or policy it runs in the interpreter, where a record's numbers are items, not attributes.
     """
-    allocation, seen, reward, measured, previous = buffers[0], buffers[1], buffers[2], buffers[3], buffers[4]
-    impact = world.impact
-    fair, tolerance = world.codes[MEASURED] != 0, world.constants[TOLERANCE] + ROUNDING
-    largest_step = world.constants[LARGEST_STEP]
-    arms = allocation.shape[0]
-    utility, realised, violation, violated = totals[UTILITY], totals[REALISED], totals[VIOLATION], totals[VIOLATED]
-    place = int(totals[PLACE])
+    allocation, seen, reward, measured, previous = room.allocation, room.seen, room.reward, room.measured, room.previous
+    impact, settings, totals = world.impact, world.settings[0], room.totals[0]
+    fair, tolerance = settings["measured"] != 0, settings["tolerance"] + ROUNDING
+    largest_step = settings["step"]
+    arms, traced = allocation.shape[0], trace.allocation.shape[0] > 0
+    utility, realised = totals["utility"], totals["realised"]
+    violation, violated = totals["violation"], totals["violated"]
+    place = totals["place"]
     upcoming = rounds[place]
     for t in range(start, stop):
         ask(state, t, allocation)
@@ -61,52 +80,58 @@ def _run(
             if gap > tolerance:
                 violation += gap - tolerance
                 violated += 1.0
-        if trace.shape[0] > 0:
+        if traced:
             for k in range(arms):
-                trace[t - 1, 0, k] = allocation[k]
-                trace[t - 1, 1, k] = impact[k, VALUE]
-                trace[t - 1, 2, k] = seen[k]
-                trace[t - 1, 3, k] = reward[k]
-                trace[t - 1, 4, k] = measured[k]
+                trace.allocation[t - 1, k] = allocation[k]
+                trace.impact[t - 1, k] = impact[k]["value"]
+                trace.seen[t - 1, k] = seen[k]
+                trace.reward[t - 1, k] = reward[k]
+                trace.measured[t - 1, k] = measured[k]
         if t == upcoming:
-            kept[place, UTILITY], kept[place, REALISED] = utility, realised
-            kept[place, VIOLATION], kept[place, VIOLATED] = violation, violated
+            sums = kept.sums[place]
+            sums["utility"], sums["realised"] = utility, realised
+            sums["violation"], sums["violated"] = violation, violated
             for k in range(arms):
-                kept[place, SUMS + k] = allocation[k]
-                kept[place, SUMS + arms + k] = impact[k, VALUE]
+                kept.allocation[place, k] = allocation[k]
+                kept.impact[place, k] = impact[k]["value"]
             place += 1
             upcoming = rounds[place] if place < rounds.shape[0] else 0
-    totals[UTILITY], totals[REALISED], totals[VIOLATION], totals[VIOLATED] = utility, realised, violation, violated
-    totals[PLACE] = place
+    totals["utility"], totals["realised"] = utility, realised
+    totals["violation"], totals["violated"] = violation, violated
+    totals["place"] = place
 
 
 _compiled = kernel(_run)
 _foreign = explaining(_compiled)
 
 
-def run(world: World | OwnWorld, state: Any, start: int, stop: int, **room: Any) -> None:
+def run(world: World | OwnWorld, state: Any, start: int, stop: int, **rooms: Any) -> None:
     """The loop in the fastest form that this world and this policy allow."""
     if isinstance(world, OwnWorld) or is_plain(state):
-        _run(world, state, start, stop, **room)
+        _run(world, state, start, stop, **rooms)
     elif is_foreign(state):
-        _foreign(world, state, start, stop, **room)
+        _foreign(world, state, start, stop, **rooms)
     else:
-        _compiled(world, state, start, stop, **room)
+        _compiled(world, state, start, stop, **rooms)
 
 
-def checkpoint_rows(count: int, arms: int) -> Floats:
-    """Room for the checkpoints."""
-    return np.zeros((count, SUMS + 2 * arms))
+def room_for(arms: int, start: Floats | None = None) -> Room:
+    """Before the first round."""
+    return Room(
+        totals=record(TOTALS),
+        allocation=np.zeros(arms),
+        previous=before_the_first(arms, start),
+        seen=np.zeros(arms),
+        reward=np.zeros(arms),
+        measured=np.full(arms, np.nan),
+    )
 
 
-def buffers(arms: int, start: Floats | None = None) -> Floats:
-    """Room for one round: allocation, seen, reward, measured (NaN where nothing is), the allocation before."""
-    room = np.zeros((5, arms))
-    room[3] = np.nan
-    room[4] = before_the_first(arms, start)
-    return room
+def checkpoints_for(count: int, arms: int) -> Kept:
+    """Before the first of so many."""
+    return Kept(np.zeros(count, dtype=CHECKPOINT), np.zeros((count, arms)), np.zeros((count, arms)))
 
 
-def sums() -> Floats:
-    """Room for what is summed up over the rounds, and for the place among the checkpoints."""
-    return np.zeros(SUMS + 1)
+def trace_for(rounds: int, arms: int) -> Traced:
+    """Room for so many rounds."""
+    return Traced(*(np.zeros((rounds, arms)) for _ in Traced._fields))

@@ -18,7 +18,7 @@ from aftereffect.oracle.best_fixed import BestFixed, best_fixed
 from aftereffect.policies.base import Policy
 from aftereffect.policies.setting import Setting
 from aftereffect.simulation.delayed import delayed_state
-from aftereffect.simulation.kernel import SUMS, TRACED, buffers, checkpoint_rows, run, sums
+from aftereffect.simulation.kernel import CHECKPOINT, Traced, checkpoints_for, room_for, run, trace_for
 from aftereffect.theory.fair import FairOptimum, fair_optimum_or_none
 
 CHUNK = 1 << 20  # rounds between two looks at the stop flag
@@ -77,7 +77,7 @@ class Run:
     violated: Floats
     allocation: Floats  # (checkpoints, arms)
     impact: Floats
-    trace: Floats
+    trace: Traced
     state: Any  # the policy's, at the end
 
     def without_state(self) -> Run:
@@ -103,27 +103,21 @@ def run_once(
     late = problem.delay
     key = (seed, instance, number)
     state = policy.state(setting) if late is None else delayed_state(policy, setting, late, key)  # type: ignore[arg-type]
-    room, totals, kept = buffers(problem.arms, setting.start), sums(), checkpoint_rows(len(rounds), problem.arms)
-    full = np.zeros((horizon if trace else 0, TRACED, problem.arms))
+    room, kept = room_for(problem.arms, setting.start), checkpoints_for(len(rounds), problem.arms)
+    full = trace_for(horizon if trace else 0, problem.arms)
     chunk = CHUNK if late is None else LATE_CHUNK
     for start in range(1, horizon + 1, chunk):
         if stopped():
             raise KeyboardInterrupt
         stop = min(start + chunk, horizon + 1)
-        run(world, state, start, stop, rounds=rounds, buffers=room, totals=totals, kept=kept, trace=full)
+        run(world, state, start, stop, rounds=rounds, room=room, kept=kept, trace=full)
         if progress is not None:
             progress(stop - start)
-    full[:, 1] = problem.impact_after_g(full[:, 1])
-    allocation, impact = np.split(kept[:, SUMS:], 2, axis=1)
-    utility, realised, violation, violated = kept[:, :SUMS].T
     state = state if late is None else state.policy.course.settled.state
     return Run(
-        utility,
-        realised,
-        violation=violation,
-        violated=violated,
-        allocation=allocation,
-        impact=problem.impact_after_g(impact),
-        trace=full,
+        **{name: np.ascontiguousarray(kept.sums[name]) for name in CHECKPOINT.names or ()},
+        allocation=kept.allocation,
+        impact=problem.impact_after_g(kept.impact),
+        trace=full._replace(impact=problem.impact_after_g(full.impact)),
         state=state,
     )

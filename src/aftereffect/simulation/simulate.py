@@ -20,7 +20,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.problem import Problem
 from aftereffect.model.world import Ints
 from aftereffect.policies.base import Policy
-from aftereffect.simulation.kernel import TRACED
+from aftereffect.simulation.kernel import Traced
 from aftereffect.simulation.processes import run_in_processes
 from aftereffect.simulation.provenance import provenance_of
 from aftereffect.simulation.result import Comparison, Parity, Result, Trace
@@ -105,7 +105,7 @@ def simulate(
     if isinstance(problem, Family) and instances is None:
         instances, runs = runs, 1
     drawn = draw_instances(problem, instances, seed)
-    if trace and TRACED * horizon * runs * len(drawn) * drawn[0].arms > TRACE_LIMIT:
+    if trace and len(Traced._fields) * horizon * runs * len(drawn) * drawn[0].arms > TRACE_LIMIT:
         raise AftereffectError(f"a full trace of {horizon * runs * len(drawn):,} rounds is too large; use fewer runs")
     workers = require_whole("threads", threads) if threads is not None else os.cpu_count() or 1
     others = 0 if processes is None else require_whole("processes", processes)
@@ -215,9 +215,8 @@ def gather(policy: Policy, prepared: list[Instance], rounds: Ints, runs: int, fi
     lost = None if any(loss is None for loss in losses) else np.repeat(np.array(losses, dtype=np.float64), runs)
     problem = prepared[0].problem
     trace = None
-    if finished[0].trace.shape[0]:
-        stacked = np.stack([f.trace for f in finished])
-        trace = Trace(*(stacked[:, :, part] for part in range(TRACED)))
+    if len(finished[0].trace.allocation):
+        trace = Trace(**{part: np.stack([getattr(f.trace, part) for f in finished]) for part in Trace._fields})
     return Result(
         policy=policy.key,
         problem=problem.label,

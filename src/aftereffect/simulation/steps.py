@@ -14,7 +14,7 @@ from aftereffect.errors import AftereffectError, require_whole
 from aftereffect.model.curves import Floats
 from aftereffect.model.own_world import OwnWorld
 from aftereffect.model.problem import Problem
-from aftereffect.model.world import VALUE, Ints, World, step
+from aftereffect.model.world import Ints, World, step
 
 ON_SIMPLEX = 1e-6  # how far from one the shares may sum
 
@@ -66,12 +66,12 @@ class Worlds:
         self.rounds += 1
         if self._worlds is not None:
             step_worlds(self._worlds, self._which, self.rounds, shares, seen, reward, utility)
-            before_g = self._worlds.impact[:, :, VALUE]
+            before_g = self._worlds.impact["value"]
         else:
             before_g = np.zeros(shape)
             for i, world in enumerate(self._own or []):
                 utility[:, i] = step(world, self.rounds, shares[i], seen[i], reward[i])
-                before_g[i] = world.impact[:, VALUE]
+                before_g[i] = world.impact["value"]
         return Stepped(seen, np.where(seen > 0, reward, np.nan), utility[0], utility[1], self._after_g(before_g))
 
     def _after_g(self, before: Floats) -> Floats:
@@ -94,7 +94,7 @@ class Worlds:
         return np.ascontiguousarray(shares)
 
 
-_OF_PROBLEM = ("codes", "constants", "knots", "guide", "later", "later_guide", "measures", "measure_guide", "window")
+_OF_PROBLEM = ("settings", "knots", "guide", "later", "later_guide", "measures", "measure_guide", "window")
 
 
 def _stacked(worlds: list[World], problems: int) -> World:
@@ -126,8 +126,7 @@ def step_worlds(
         world = World(
             worlds.rng[i],
             worlds.scratch[i],
-            codes=worlds.codes[j],
-            constants=worlds.constants[j],
+            settings=worlds.settings[j],
             knots=worlds.knots[j],
             guide=worlds.guide[j],
             later=worlds.later[j],

@@ -178,10 +178,10 @@ def _agent_and_simulator(case: Case) -> None:
     run = run_once(problem, case.policy, np.array([case.horizon]), case.seed, trace=True)
     agent = Agent(case.policy, setting_for(problem, case.horizon, stream(case.seed, 0, 0, POLICY)))
     rows = []
-    for allocation, _, seen, reward, measured in run.trace:
+    for allocation, _, seen, reward, measured in zip(*run.trace, strict=True):
         rows.append(looked_at(agent))
         agent.tell(np.where(seen > 0, reward, NAN) if np.all(rows[-1] == allocation) else None, measures=measured)
-    same(run.trace[:, 0], np.array(rows), "simulator and agent choose differently")
+    same(run.trace.allocation, np.array(rows), "simulator and agent choose differently")
 
 
 @_check("parameters stay")
