@@ -53,7 +53,7 @@ def test_no_call_passes_more_than_six_arguments_by_place() -> None:
         if isinstance(node, ast.FunctionDef) and KERNELS & {ast.unparse(d) for d in node.decorator_list}
     }
     assert "best_with_bonus" in compiled
-    allowed = compiled | ANY_NUMBER | {"taking"}  # what an agent's course calls `_take`, compiled too
+    allowed = compiled | ANY_NUMBER | {"_take"}  # an agent's course holds machine code under this name
     long = [
         f"{name}:{node.lineno} {_called(node)}"
         for name, node in nodes

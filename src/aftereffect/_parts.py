@@ -137,22 +137,23 @@ class _Settled(_compiler.Flags):  # type: ignore[misc]
 _SETTLED: dict[_Settled, _Settled] = {}
 
 
+def _settled(arguments: Any, result: Any, flags: Any, *rest: Any) -> tuple[Any, ...]:
+    """What a compiler is told of a function, with flags that do not change any more."""
+    return (arguments, result, _Settled(flags), *rest)
+
+
 class _PartCompiler(_compiler.Compiler):  # type: ignore[misc]
-    def __init__(
-        self, typing: Any, target: Any, library: Any, arguments: Any, result: Any, flags: Any, *rest: Any
-    ) -> None:
+    def __init__(self, typing: Any, target: Any, library: Any, *signature: Any) -> None:
         library = library or _Parts(target.codegen(), "part")
-        super().__init__(typing, target, library, arguments, result, _Settled(flags), *rest)
+        super().__init__(typing, target, library, *_settled(*signature))
 
 
 class _WholeCompiler(_compiler.Compiler):  # type: ignore[misc]
-    def __init__(
-        self, typing: Any, target: Any, library: Any, arguments: Any, result: Any, flags: Any, *rest: Any
-    ) -> None:
+    def __init__(self, typing: Any, target: Any, library: Any, *signature: Any) -> None:
         if library is None:
             library = _Whole(target.codegen(), "whole")
             library.enable_object_caching()
-        super().__init__(typing, target, library, arguments, result, _Settled(flags), *rest)
+        super().__init__(typing, target, library, *_settled(*signature))
 
 
 PART: dict[str, Any] = {"pipeline_class": _PartCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
