@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -27,6 +28,7 @@ from aftereffect.policies.simple import Fixed
 from aftereffect.simulation.simulate import simulate
 
 FACTORS = (0.5, 2.0)
+SHARES = ("ease", "kept", "turn")  # of something whole: doubled they are one at most
 WEEKS, LONG = 104, 20_000
 RUNS, SEED = 6, 31
 WEEKLY = ("patrol-k5-m0.8-shock", "loan-k3-m0.6", "lipschitz-k4-m0.5-shock", "bump-k4-m0.5", "lending-k4-m0.8-start")
@@ -35,14 +37,15 @@ ARENA = ("gaussian-k4-m0.5", "patrol-k2-m0.5", "loan-k2-m0.5", "bump-k2-m0.5", "
 
 @dataclass(frozen=True)
 class Retuned(CurveThompson):
-    """`curve-thompson` with one of its constants multiplied."""
+    """`curve-thompson` with one of its constants multiplied; a share stays one."""
 
     constant: str = "caution"
     factor: float = 1.0
 
     def state(self, setting: Setting) -> CurvesState:
         state = super().state(setting)
-        state.tuning[self.constant] *= self.factor
+        most = 1.0 if self.constant in SHARES else math.inf
+        state.tuning[self.constant] = min(most, self.factor * TUNED[self.constant])
         return state
 
 
