@@ -44,10 +44,10 @@ def test_the_world_starts_afresh_each_time() -> None:
     problem = ae.Problem([lambda x: x, lambda x: 1 - x], ae.Window(3))
     first, second = problem.world(generator(1)), problem.world(generator(1))
     assert isinstance(first, World)
-    first.impact[0, 0] = 0.7
+    first.impact["value"][0] = 0.7
     first.ring[0, 0] = 0.7
     assert isinstance(second, World)
-    assert second.impact[0, 0] == 0.0
+    assert second.impact["value"][0] == 0.0
     assert second.ring[0, 0] == 0.0
 
 
