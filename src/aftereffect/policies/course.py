@@ -243,7 +243,8 @@ class Course:
             change = self.changes[stand.changes]
             if change.asked and not stand.asked:
                 self.rule.ask(stand.state, stand.round + 1, np.zeros(stand.setting.arms))
-            stand.state = self.policy.resized(stand.state, stand.setting, change.setting, change.shares)
+            resized = self.policy.resized(stand.state, stand.setting, change.setting, change.shares)
+            stand.state = copy_state(resized)  # in one piece each, as the machine code takes arrays to be
             stand.setting, stand.asked = change.setting, False
             stand.changes += 1
 

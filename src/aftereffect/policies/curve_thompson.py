@@ -23,7 +23,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from aftereffect.errors import AftereffectError, MissingParameter
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import (
     Policy,
@@ -45,7 +45,6 @@ from aftereffect.policies.curves.fit import (
     ROOM,
     ROUNDS,
     SHOCK,
-    Records,
     fields_tried,
 )
 from aftereffect.policies.curves.forgetting import POWERS, drift_seen, evidence_of_drift, fresh_scores

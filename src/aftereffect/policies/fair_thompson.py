@@ -19,7 +19,7 @@ import numpy as np
 
 from aftereffect._compile import helper, kernel
 from aftereffect.errors import MissingParameter
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.model.fairness import check_tolerance
 from aftereffect.oracle.bands import best_in_band
 from aftereffect.oracle.search import Ints
@@ -39,7 +39,6 @@ from aftereffect.policies.curves.fit import (
     MEAN,
     SHOCK,
     VARIANCE,
-    Records,
     as_response,
     book,
     draw_by_evidence,

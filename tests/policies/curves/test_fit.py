@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from aftereffect._random import generator
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.policies.curves import fit
 from aftereffect.policies.curves.fit import (
     BELIEF,
@@ -26,7 +26,6 @@ from aftereffect.policies.curves.fit import (
     STEEP,
     VARIANCE,
     WEIGHT,
-    Records,
 )
 from tests.policies.curves.test_field import dense_prior, matern
 

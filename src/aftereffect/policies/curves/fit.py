@@ -20,11 +20,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from aftereffect._compile import helper, in_python, kernel
 from aftereffect._random import Words, uniform
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.policies.curves.field import (
     colour,
     factorise,
@@ -33,8 +32,6 @@ from aftereffect.policies.curves.field import (
     solve,
     variances,
 )
-
-Records = npt.NDArray[np.void]
 
 LENGTHS = (0.12, 0.3, 0.8, 2.0)  # over which a curve forgets what it was: from kinks to nearly straight lines
 AMPLITUDES = (0.1, 0.3, 0.9)  # of the scale: how far a curve strays from its level

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.policies.curves.fit import (
     COUNT,
     DISPERSION,
@@ -23,7 +23,6 @@ from aftereffect.policies.curves.fit import (
     SHOCK,
     SQUARE,
     WEIGHT,
-    Records,
 )
 from aftereffect.policies.curves.state import STAGES, CurvesState
 from aftereffect.policies.sense import require_sense

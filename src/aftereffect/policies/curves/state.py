@@ -9,9 +9,8 @@ import numpy as np
 
 from aftereffect._compile import helper, kernel
 from aftereffect._random import Words
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.curves.fit import Records
 from aftereffect.policies.curves.forgetting import evidence_of_drift, forget, hand_down, judge_and_book, leading
 from aftereffect.policies.curves.tracks import book_all, follow
 

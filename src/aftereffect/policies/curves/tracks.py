@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from aftereffect._compile import helper, kernel
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.policies.curves.fit import (
     MOST_REVIEWED,
     SHOCK,
-    Records,
     book,
     fit_arm,
     node_of,
