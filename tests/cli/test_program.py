@@ -51,6 +51,9 @@ def test_each_command_prints_for_people_too(program: Run):
     said = {line: program(*line.split()) for line in lines}
     assert all(outcome.code == 0 and outcome.out and not outcome.err for outcome in said.values())
     assert "all fits: 3 events" in said["audit loans"].out
+    assert said["explain loans"].out.startswith("Round 2: north ")
+    assert "\nWhy: " in said["explain loans"].out
+    assert json.loads(program("explain", "loans", "--json").out)["round"] == 2
 
 
 def test_tables_of_rewards(program: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -108,9 +111,9 @@ def test_audit_finds_an_edit(program: Run, tmp_path: Path):
     [
         (["tel", "loans"], "did you mean 'tell'"),
         (["show", "loan"], "unknown program 'loan'; did you mean 'loans'"),
-        (["tell", "loans"], "tell needs ARM=reward"),
+        (["tell", "loans"], "tell needs either ARM=reward"),
         (["tell", "loans", "north"], "write ARM=number, got 'north'"),
-        (["tell", "loans", "north=3/2"], "counts are successes/trials, got '3/2'"),
+        (["tell", "loans", "north=3/2"], "counts are successes/trials, at most all of them, got '3/2'"),
         (["tell", "loans", "north=.1", "north=.2"], "names arm 'north' twice"),
         (["tell", "loans", "east=.1"], "unknown arm 'east'"),
         (["tell", "loans", "north=.1"], "tell without ask"),

@@ -14,6 +14,7 @@ import pytest
 
 import aftereffect as ae
 from aftereffect.errors import AftereffectWarning
+from aftereffect.policies.explanation import in_words
 from aftereffect.policies.rules import tell
 from tests.simulation.cases import IDS, POLICIES
 
@@ -458,10 +459,30 @@ def test_an_explanation_in_words_says_why_what_changed_how_sure_and_what_would_c
     change = 100 * (shares["north"] - 0.5)
     assert f"north {change:+.3g} points" in words
     assert "How sure: It is expected to earn" in words
-    assert f"The past seems to weigh {reasons['memory']['estimate']:.2g}" in words
+    assert not reasons["memory"]["can_tell"]
+    assert "How strongly the past weighs the data cannot tell yet (memory 0 to 0.9)." in words
     assert "Rewards are still out for round 11." in words
     assert reasons["open_rounds"] == [11]
     assert set(reasons["home"]["allocation"]) == set(reasons["favourite"]["allocation"]) == set(names)
+
+
+def test_words_say_what_a_memory_means_and_leave_out_gains_that_are_none() -> None:
+    reasons = {
+        "round": 3,
+        "policy": "curve-thompson",
+        "stage": "home",
+        "allocation": {"north": 0.5, "south": 0.5},
+        "memory": {"estimate": 0.5, "low": 0.3, "high": 0.7, "can_tell": True},
+        "home": {"allocation": {"north": 0.5, "south": 0.5}, "expected": 0.4},
+        "favourite": {"allocation": {"north": 1.0, "south": 0.0}, "expected": 0.4},
+        "arms": [{"arm": "north", "estimate": 0.4, "never_visited": [[0.625, 1.0]]}],
+    }
+    words = in_words(reasons, np.array([0.5, 0.5]), [2])
+    assert "a memory of 0.5 (95 %: 0.3 to 0.7): half of a change's effect comes within 1.0 rounds." in words
+    assert "north from 62.5 to 100 % was never tried" in words
+    assert "By the estimates" not in words
+    reasons["favourite"]["expected"] = 0.43
+    assert "north 100 %, south 0 % would earn 0.03 a unit more" in in_words(reasons, np.array([0.5, 0.5]), [2])
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=IDS)

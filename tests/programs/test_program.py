@@ -118,7 +118,8 @@ def test_explaining_decides_nothing(sqlite: Store):
     program = sqlite.create("loans", ARMS, policy="thompson-split", floors=0.1, seed=3)
     twin = ae.policy("thompson-split").start(arms=3, names=ARMS, floors=0.1, seed=3, feedback="split")
     for i in range(4):
-        reasons = program.explain()
+        reasons, words = program.explain(), program.explain(words=True)
+        assert words == twin.explain(words=True)
         assert (
             reasons["allocation"] == program.advise()["allocation"] == dict(zip(ARMS, twin.ask().tolist(), strict=True))
         )

@@ -27,6 +27,9 @@ def test_a_round_from_ask_to_tell(service: Service) -> None:
     assert (audit["fits"], audit["decisions"], audit["recomputed"]) == (True, 1, 1)
     rounds = service.send("viewer", "GET", "/api/programs/loans/rounds").json()["items"]
     assert rounds[0]["rewards"] == dict.fromkeys(ARMS, 0.5)
+    reasons = service.send("viewer", "GET", "/api/programs/loans/explain").json()
+    words = service.send("viewer", "GET", "/api/programs/loans/explain?words=true").json()["words"]
+    assert (reasons["round"], words[:8]) == (2, "Round 2:")
 
 
 def test_a_key_counts_once(service: Service) -> None:

@@ -203,6 +203,7 @@ def test_a_client_says_what_is_wrong(tmp_path: Path) -> None:
         program.tell({"south": 0.3}, trials={"south": 50}, round=1)
         assert (program.rounds, program.open_rounds) == (1, [])
         assert program.audit()["fits"]
+        assert program.explain(words=True).startswith(f"Round {program.explain()['round']}:")
         with pytest.raises(ValueError, match="nowhere"):
             program.tell({"nowhere": 0.5}, round=1)
         with pytest.raises(ValueError, match="not yours"):

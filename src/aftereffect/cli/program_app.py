@@ -178,7 +178,7 @@ def tell(
 
 @program_app.command()
 def explain(name: Name, store: StoreUrl = None, json: AsJson = False) -> None:
-    """Say why the next advice is what it is."""
+    """Say in words why the next advice is what it is; with --json in full, as data."""
     from aftereffect.cli import programs
 
     programs.explain(store, name, json)

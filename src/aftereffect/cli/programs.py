@@ -106,7 +106,9 @@ def tell(
     as_json: bool,
 ) -> None:
     """`program tell`."""
-    require(bool(words) != unknown, "tell needs ARM=reward for the arms that were seen, or --unknown, not both")
+    require(
+        bool(words) != unknown, "tell needs either ARM=reward for the arms that were seen, or --csv FILE, or --unknown"
+    )
     rewards, trials = (None, None) if unknown else _outcomes(words)
     answer = _program(store, name).tell(
         rewards, trials=trials, allocation=allocation, round=number, replace=replace, key=key, by=_who(by)
@@ -137,8 +139,9 @@ def tell_table(
 
 
 def explain(store: str | None, name: str, as_json: bool) -> None:
-    """`program explain`."""
-    print(json.dumps(_program(store, name).explain(), indent=None if as_json else 2))
+    """`program explain`: in words, or all of it as data."""
+    program = _program(store, name)
+    print(json.dumps(program.explain(), indent=2) if as_json else program.explain(words=True))
 
 
 def log(store: str | None, name: str, after: int, limit: int | None, as_json: bool) -> None:
@@ -261,7 +264,10 @@ def _outcome(arm: str, text: str) -> tuple[float, float | None]:
     if not slash:
         return read_real(f"the reward of {arm!r}", text), None
     good, tried = read_real(f"the successes of {arm!r}", successes), read_real(f"the trials of {arm!r}", trials)
-    require(tried >= 1 and 0 <= good <= tried, f"counts are successes/trials, got {text!r} for arm {arm!r}")
+    require(
+        tried >= 1 and 0 <= good <= tried,
+        f"counts are successes/trials, at most all of them, got {text!r} for arm {arm!r}",
+    )
     return good / tried, tried
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from aftereffect.model.curves import Floats
 
 Shares = dict[str, float]
+
+LEAST_GAIN = 1e-6  # what is less is rounding, not a reason
 
 
 class Split(TypedDict, total=False):
@@ -191,16 +194,32 @@ def _sure(reasons: Mapping[str, Any]) -> str:
     known = [f"{arm['arm']} {arm['estimate']:.3g}{_give_or_take(arm)}" for arm in arms]
     lines = []
     if "expected" in reasons:
-        lines.append(f"It is expected to earn {reasons['expected']:.3g} a round.")
+        lines.append(f"It is expected to earn {reasons['expected']:.3g} a unit once the past has settled.")
     if known:
         lines.append(f"Estimated responses there: {', '.join(known)}.")
     memory = reasons.get("memory", {})
     if "estimate" in memory:
-        lines.append(
-            f"The past seems to weigh {memory['estimate']:.2g} (95 %: {memory['low']:.2g} to {memory['high']:.2g})"
-            + ("." if memory["can_tell"] else "; the data cannot tell yet.")
-        )
+        lines.append(_memory(memory))
     return "How sure: " + " ".join(lines) if lines else ""
+
+
+def _memory(memory: Mapping[str, Any]) -> str:
+    if not memory["can_tell"]:
+        return f"How strongly the past weighs the data cannot tell yet (memory {memory['low']:.2g} to {memory['high']:.2g})."
+    seems, half = memory["estimate"], half_life(memory["estimate"])
+    return (
+        f"The past seems to weigh with a memory of {seems:.2g} (95 %: {memory['low']:.2g} to {memory['high']:.2g}): half of a "
+        f"change's effect comes within {half:.1f} rounds."
+    )
+
+
+def half_life(memory: float) -> float:
+    """Rounds after which a past split weighs half.
+
+    >>> half_life(0.5)
+    1.0
+    """
+    return math.log(0.5) / math.log(memory) if memory > 0 else 0.0
 
 
 def _give_or_take(arm: Mapping[str, Any]) -> str:
@@ -213,12 +232,14 @@ def _what_would_change_it(reasons: Mapping[str, Any]) -> str:
     favourite, home = reasons.get("favourite"), reasons.get("home")
     if favourite and home and favourite["allocation"] != reasons["allocation"]:
         gain = favourite["expected"] - home["expected"]
-        lines.append(
-            f"By the estimates {_split(favourite['allocation'])} would earn {gain:+.2g} a round: once that is sure enough."
-        )
+        if gain > LEAST_GAIN:
+            lines.append(
+                f"By the estimates {_split(favourite['allocation'])} would earn {gain:.2g} a unit more than what is known to be "
+                "good: it goes there once that is sure enough."
+            )
     for arm in reasons.get("arms", []):
         for low, high in arm.get("never_visited", []):
-            lines.append(f"{arm['arm']} from {low:.2g} to {high:.2g} was never tried and could matter.")
+            lines.append(f"{arm['arm']} from {100 * low:.3g} to {100 * high:.3g} % was never tried and could matter.")
     if reasons.get("open_rounds"):
         lines.append(f"Rewards are still out for {_rounds(reasons['open_rounds'])}.")
     if reasons.get("model", {}).get("contradicted"):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from os import PathLike
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 import sqlalchemy as sa
@@ -46,7 +46,10 @@ class Program:
         self._fold = Fold()
         self._kept = 0  # events in the newest snapshot that this process knows of
         self._ahead = False  # the agent has taken in what is not written yet
-        self._explained: tuple[str, Content] | None = None  # the head at which something was explained, and what
+        self._explained: tuple[str, dict[bool, Any]] = (
+            "",
+            {},
+        )  # the head at which something was explained, and what, by `words`
 
     # What changes something.
 
@@ -174,16 +177,23 @@ class Program:
         """The hash of the last event; kept elsewhere, it vouches for the whole record."""
         return self._entry().head
 
-    def explain(self) -> Content:
-        """In plain data, why the next advice is what it is."""
+    @overload
+    def explain(self, words: Literal[False] = False) -> Content: ...
+    @overload
+    def explain(self, words: Literal[True]) -> str: ...
+    def explain(self, words: bool = False) -> Content | str:
+        """In plain data, why the next advice is what it is; with `words=True` as text for people."""
         with self._lock:
             fold = self._now()
-            if self._explained is None or self._explained[0] != fold.head:
+            if self._explained[0] != fold.head:
+                self._explained = fold.head, {}
+            said = self._explained[1]
+            if words not in said:
                 asked = fold.asked is not None
-                self._explained = fold.head, plain(fold.agent.explain())
+                said[words] = fold.agent.explain(words=True) if words else plain(fold.agent.explain())
                 if not asked:
                     self._forget()  # explaining asks, and that is not on record
-            return self._explained[1]
+            return said[words]
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson, le
 from aftereffect.policies.curves.estimates import BAND, Component, components, fold, mixture, observations, seen_means
 from aftereffect.policies.curves.state import CurvesState
 from aftereffect.policies.curves.tracks import estimated_memory
+from aftereffect.policies.explanation import half_life
 from aftereffect.policies.setting import Grid, Setting
 from aftereffect.records.advice import CAUTION, Advice, advice_on, advise, judge
 from aftereffect.records.checking import Check, check_fit
@@ -46,7 +47,7 @@ class Memory:
     @property
     def half_life(self) -> float:
         """Rounds after which a past split weighs half."""
-        return float(np.log(0.5) / np.log(self.estimate)) if self.estimate > 0 else 0.0
+        return half_life(self.estimate)
 
     def __str__(self) -> str:
         if self.given:

@@ -87,9 +87,10 @@ def tell(request: Request, name: str, body: Told, caller: Operator, key: Key = N
     return program_of(request, name).tell(**body.model_dump(), by=caller.label, key=key)
 
 
-@router.get("/programs/{name}/explain", summary="Why this allocation, in plain data")
-def explain(request: Request, name: str, caller: Viewer) -> dict[str, Any]:
-    return program_of(request, name).explain()
+@router.get("/programs/{name}/explain", summary="Why this allocation, in plain data; `words=true`: as text for people")
+def explain(request: Request, name: str, caller: Viewer, words: bool = False) -> dict[str, Any]:
+    program = program_of(request, name)
+    return {"words": program.explain(words=True)} if words else program.explain()
 
 
 @router.get("/programs/{name}/events", summary="The log, oldest first")

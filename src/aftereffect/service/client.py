@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, overload
 from urllib.parse import quote
 
 import httpx2
@@ -141,8 +141,14 @@ class RemoteProgram:
         }
         self._client.send("POST", f"{self._path}/tell", body, key)
 
-    def explain(self) -> dict[str, Any]:
-        """Why this allocation."""
+    @overload
+    def explain(self, words: Literal[False] = False) -> dict[str, Any]: ...
+    @overload
+    def explain(self, words: Literal[True]) -> str: ...
+    def explain(self, words: bool = False) -> dict[str, Any] | str:
+        """Why this allocation, in plain data; with `words=True` as text for people."""
+        if words:
+            return str(self._client.send("GET", f"{self._path}/explain", words=True)["words"])
         reasons: dict[str, Any] = self._client.send("GET", f"{self._path}/explain")
         return reasons
 
