@@ -467,7 +467,7 @@ def test_an_explanation_in_words_says_why_what_changed_how_sure_and_what_would_c
 
 
 def test_words_say_what_a_memory_means_and_leave_out_gains_that_are_none() -> None:
-    reasons = {
+    reasons: dict[str, Any] = {
         "round": 3,
         "policy": "curve-thompson",
         "stage": "home",

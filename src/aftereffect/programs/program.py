@@ -46,10 +46,7 @@ class Program:
         self._fold = Fold()
         self._kept = 0  # events in the newest snapshot that this process knows of
         self._ahead = False  # the agent has taken in what is not written yet
-        self._explained: tuple[str, dict[bool, Any]] = (
-            "",
-            {},
-        )  # the head at which something was explained, and what, by `words`
+        self._explained: tuple[str, dict[bool, Content | str]] = "", {}  # the head it was said at; data, or words
 
     # What changes something.
 
