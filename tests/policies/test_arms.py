@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
-from aftereffect.policies.curves.fit import COUNT
 from aftereffect.policies.state_files import arrays_of
 
 NAMES = ["north", "centre", "south"]
@@ -38,14 +37,14 @@ def test_a_new_arm_keeps_what_is_known_of_the_others() -> None:
     booked, impact = before.banks.copy(), before.impact.copy()
     agent.open_arm("west", share=0.2)
     assert agent.names == ("north", "centre", "south", "west")
-    assert np.array_equal(agent.state.banks[:, :, :3], booked)
-    assert not agent.state.banks[:, :, 3].any()
+    assert np.array_equal(agent.state.banks[:, :3], booked)
+    assert not agent.state.banks["rounds"][:, 3].any()
     assert agent.state.impact[0].tolist() == [*impact[0].tolist(), 0.0]
     assert agent.state.home[3] == 4
     assert agent.state.home.sum() == 20
     assert len(agent.ask()) == 4
     _go_on(agent, 20)
-    assert agent.state.banks[0, COUNT, 3].sum() > 0
+    assert agent.state.banks["count"][0, 3].sum() > 0
     assert agent.log.filter(agent.log["round"] == 20).height == 3
     assert agent.log.filter(agent.log["round"] == 21).height == 4
 
@@ -53,10 +52,10 @@ def test_a_new_arm_keeps_what_is_known_of_the_others() -> None:
 def test_a_closed_arm_gets_nothing_until_it_is_opened_again() -> None:
     agent = _agent(floors=[0.0, 0.0, 0.1])
     _go_on(agent, 10)
-    seen = agent.state.banks[0, COUNT, 2].sum()
+    seen = agent.state.banks["count"][0, 2].sum()
     agent.close_arm("south")
     assert all(shares[2] == 0 for shares in _go_on(agent, 10))
-    assert agent.state.banks[0, COUNT, 2].sum() == seen
+    assert agent.state.banks["count"][0, 2].sum() == seen
     agent.open_arm("south", share=0.5)
     assert agent.state.home[2] == 10
     _go_on(agent, 5)

@@ -11,7 +11,7 @@ import pytest
 
 import aftereffect as ae
 from aftereffect.model.curves import record
-from aftereffect.policies.by_name import cut, named
+from aftereffect.policies.by_name import by_part, cut, named
 from tests.policies.test_state_files import SAVED
 from tests.policies.test_storage import _rewritten
 
@@ -29,6 +29,13 @@ def test_rows_go_to_their_places() -> None:
     saved: dict[str, Any] = {"codes": [7, 8], "table": [1, 2, 3, 4, 5, 6], "rng": [9]}
     named(codes=("now.a", "now.b"), table=("low", "arms.x", "arms.y"))(saved, {})
     assert saved == {"now": {"a": [7], "b": [8]}, "low": [1, 2], "arms": {"x": [3, 4], "y": [5, 6]}, "rng": [9]}
+
+
+def test_blocks_of_rows_become_the_parts_of_records() -> None:
+    """Two banks of two sums of three arms each."""
+    table = np.arange(12.0).reshape(2, 2, 3)
+    found = by_part("table", table.ravel().tolist(), np.zeros((2, 3), dtype=PAIR))
+    assert found == {"whole": table[:, 0].ravel().tolist(), "part": table[:, 1].ravel().tolist()}
 
 
 @pytest.mark.parametrize("wrong", [[1, 2, 3], None, "ab", {"a": 1}])

@@ -14,7 +14,6 @@ import pytest
 import aftereffect as ae
 from aftereffect.model.feedback import Feedback
 from aftereffect.policies.curve_thompson import LEVELS, MOST_LEVELS, NEAR, levels_near, usual_levels
-from aftereffect.policies.curves.fit import COUNT, DISPERSION, PULLED, ROUNDS
 from aftereffect.policies.curves.state import GIVEN, STAGES, WORKSPACE
 from aftereffect.policies.curves.tracks import contradiction
 from aftereffect.policies.curves.values import take_turn
@@ -51,7 +50,7 @@ def test_observations_are_booked_at_the_impact_of_what_was_deployed() -> None:
     agent.tell(None, allocation=[0.0, 1.0])  # nothing is known, but the impact moves on
     agent.ask()
     agent.tell([NAN, 1.0], allocation=[0.0, 1.0])
-    count, pulled = agent.state.banks[0, COUNT], agent.state.banks[0, PULLED]
+    count, pulled = agent.state.banks["count"][0], agent.state.banks["pulled"][0]
     assert (count[0, 10], pulled[0, 10], count[0].sum()) == (4.0, 0.5 * 4.0 / 0.25, 4.0)
     weights = np.array([0.25, 0.5, 1.0])
     impact = weights @ np.array([0.0, 1.0, 1.0]) / weights.sum()
@@ -67,7 +66,7 @@ def test_realised_tracks_follow_activations() -> None:
     weights = np.array([0.25, 0.5, 1.0])
     expected = [weights @ np.array(a) / weights.sum() for a in ([1, 0, 0], [0, 1, 0])]
     assert agent.state.impact[0] == pytest.approx(expected)
-    assert agent.state.banks[0, COUNT, 0, 10] == 1.0  # activated in the first round, its impact was one
+    assert agent.state.banks["count"][0, 0, 10] == 1.0  # activated in the first round, its impact was one
 
 
 def test_measured_rewards_scatter_less_than_counts() -> None:
@@ -80,7 +79,7 @@ def test_measured_rewards_scatter_less_than_counts() -> None:
             rewards = np.where(p > 0, random.choice([0.5, 0.6], 2) + off, NAN)
             agent.tell(rewards, trials=np.where(p > 0, 10, 0))
         assert int(agent.state.now[0]["measured"]) == int(off > 0)
-        found.append(agent.state.spread[DISPERSION].copy())
+        found.append(agent.state.spread["dispersion"].copy())
     assert found[0].tolist() == [1.0, 1.0]
     assert np.all(found[1] < 0.3)
 
@@ -97,7 +96,7 @@ def test_it_starts_from_the_split_it_is_told() -> None:
     assert agent.state.home.tolist() == [12, 5, 3]
     agent.tell([1.0, 0.0, NAN], allocation=start)
     assert agent.state.impact == pytest.approx(np.tile(start, (len(agent.state.tracks), 1)))
-    assert agent.state.banks[:10, COUNT, 0, 12].tolist() == [1.0] * 10
+    assert agent.state.banks["count"][:10, 0, 12].tolist() == [1.0] * 10
     even = policy.start(3, seed=4)
     assert even.ask() == pytest.approx([0.35, 0.35, 0.3])
     assert not even.state.impact.any()
@@ -213,7 +212,7 @@ def test_with_data_everywhere_the_fitted_curves_are_the_true_ones() -> None:
 
 def _estimates(agent: ae.Agent) -> tuple[np.ndarray, np.ndarray]:
     agent.explain()
-    return agent.state.mixed[0].clip(0, 1), np.sqrt(agent.state.mixed[1])
+    return agent.state.mixed["mean"].clip(0, 1), np.sqrt(agent.state.mixed["variance"])
 
 
 def test_billions_of_trials_keep_it_finite() -> None:
@@ -225,7 +224,9 @@ def test_billions_of_trials_keep_it_finite() -> None:
     mean, deviation = _estimates(agent)
     assert np.all(np.isfinite(mean))
     assert np.all(np.isfinite(deviation))
-    assert all(np.all(np.isfinite(part)) for part in (agent.state.banks, agent.state.scores, agent.state.noise))
+    assert all(
+        np.all(np.isfinite(part)) for part in (agent.state.banks["weight"], agent.state.scores, agent.state.noise)
+    )
 
 
 def test_it_beats_the_even_split_where_institutions_decide() -> None:
@@ -310,7 +311,7 @@ def test_ranges_never_visited_are_named_until_they_are_visited() -> None:
     shares = np.arange(41) / 40
     for i in random.permutation(np.arange(1, 40))[:20]:
         agent.ask()
-        booked = agent.state.banks[0, ROUNDS]
+        booked = agent.state.banks["rounds"][0]
         for k, arm in enumerate(agent.explain()["arms"]):
             for low, high in arm["never_visited"]:
                 assert low <= high

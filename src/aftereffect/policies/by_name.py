@@ -33,6 +33,13 @@ def named(**tables: Sequence[str]) -> Migration:
     return migrate
 
 
+def by_part(table: str, numbers: Any, like: np.ndarray[Any, Any]) -> dict[str, list[Any]]:
+    """The parts of records like some, of a table that held a block of rows, one for each part, for every first place."""
+    parts = like.dtype.names or ()
+    rows = cut(table, numbers, len(like) * len(parts))
+    return {part: [x for row in rows[i :: len(parts)] for x in row] for i, part in enumerate(parts)}
+
+
 def cut(table: str, numbers: Any, count: int) -> list[list[Any]]:
     """A table's rows, which files hold one after the other."""
     if not isinstance(numbers, list) or len(numbers) % count:

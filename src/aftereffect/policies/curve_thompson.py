@@ -14,6 +14,7 @@ is judged by measurement.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,24 +35,22 @@ from aftereffect.policies.base import (
     check_whole,
     register,
 )
+from aftereffect.policies.by_name import by_part, named
 from aftereffect.policies.curves.decision import decide, decide_by_draw
-from aftereffect.policies.curves.estimates import components, copied, mixture
+from aftereffect.policies.curves.estimates import components, mixture
 from aftereffect.policies.curves.fit import (
     BELIEF,
     BOOKED,
-    COUNT,
-    DISPERSION,
-    PARTS,
-    ROOM,
-    ROUNDS,
-    SHOCK,
+    empty_posterior,
     fields_tried,
+    fresh_spread,
 )
-from aftereffect.policies.curves.forgetting import POWERS, drift_seen, evidence_of_drift, fresh_scores
+from aftereffect.policies.curves.forgetting import FORETOLD, POWERS, drift_seen, evidence_of_drift, fresh_scores
 from aftereffect.policies.curves.look import look, mix, review
 from aftereffect.policies.curves.sense import check_curves
 from aftereffect.policies.curves.state import (
     GIVEN,
+    MIXED,
     NOW,
     STAGES,
     WORKSPACE,
@@ -115,10 +114,18 @@ def drop_fields(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None
 def add_bank(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
     """Version 2: there was no bank as fast as the last, and of the evidence of drift only the latest was kept."""
     saved["now"] = {**saved["now"], "moved": [evidence_of_drift(np.array(saved["scores"]))]}
-    for name in ("scores", "leads", "banks"):
-        saved[name] = [*saved[name], *fresh[name].ravel().tolist()[len(saved[name]) :]]
-    one = fresh["foretold"][0].size
+    for name in ("scores", "leads"):
+        saved[name] = [*saved[name], *fresh[name].tolist()[len(saved[name]) :]]
+    saved["banks"] = [*saved["banks"], *[0.0] * (len(BOOKED.names or ()) * fresh["banks"][0].size)]
+    one = len(FORETOLD.names or ()) * fresh["foretold"][0].size
     saved["foretold"] = [*saved["foretold"], *saved["foretold"][:one]]  # as without forgetting, until the next decision
+
+
+def name_rows(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Version 3: what was booked and foretold, how rewards scatter and which levels are allowed had rows without names."""
+    for name in ("banks", "foretold"):
+        saved[name] = by_part(name, saved[name], fresh[name])
+    named(spread=("spread.dispersion", "spread.shock"), bounds=("low", "high"))(saved, fresh)
 
 
 register_rule(
@@ -127,8 +134,8 @@ register_rule(
     tell,
     skip,
     scratch=(*WORKSPACE, *GIVEN),
-    version=3,
-    migrations={1: drop_fields, 2: add_bank},
+    version=4,
+    migrations={1: drop_fields, 2: add_bank, 3: name_rows},
 )
 
 
@@ -199,27 +206,26 @@ class CurveThompson(Policy):
             powers=np.array(POWERS),
             scores=fresh_scores(),
             leads=fresh_scores(),
-            banks=np.zeros((len(tracks) + ages - 1, BOOKED, arms, nodes)),
-            foretold=np.zeros((ages, 2, arms, nodes)),
+            banks=np.zeros((len(tracks) + ages - 1, arms, nodes), dtype=BOOKED),
+            foretold=np.zeros((ages, arms, nodes), dtype=FORETOLD),
             noise=np.full((arms, nodes), 0.25),
-            spread=np.stack([np.ones(arms), np.zeros(arms)]),
+            spread=fresh_spread(arms),
             white=np.zeros((arms, nodes + 1)),
-            bounds=np.stack([grid.low, grid.high]),
+            low=grid.low.copy(),
+            high=grid.high.copy(),
             levels=np.zeros(arms, dtype=np.int64),
             home=levels_near(grid, np.full(arms, 1 / arms) if setting.start is None else setting.start),
             credit=np.zeros(arms),
             target=np.zeros(arms, dtype=np.int64),
             midway=np.zeros(arms, dtype=np.int64),
             spare=np.zeros(arms, dtype=np.int64),
-            posterior=np.zeros((arms, PARTS, nodes)),
-            sure=np.zeros(arms),
-            mixed=np.zeros((3, arms, nodes)),
+            posterior=empty_posterior(arms, nodes),
+            mixed=np.zeros((arms, nodes), dtype=MIXED),
             column=np.zeros((arms, nodes)),
             across=np.zeros((arms, nodes)),
             drawn=np.zeros((arms, nodes)),
             value=np.zeros((arms, nodes)),
             fresh=np.zeros((arms, nodes + 1)),
-            room=np.zeros((ROOM, nodes)),
             work=np.zeros((arms, nodes)),
         )
 
@@ -256,17 +262,24 @@ def resized_curves(state: CurvesState, fresh: CurvesState, grid: Grid, shares: F
     """
     arms, steps = len(state.home), grid.levels
     may_take_turns = int(fresh.now["may_take_turns"][0])
-    resized: CurvesState = carry_over(state, fresh, who, ("bounds", "home", "levels"))
+    resized: CurvesState = carry_over(state, fresh, who, ("low", "high", "home", "levels"))
     for name, levels in (("home", state.home), ("levels", state.levels)):
         held = np.zeros(len(fresh.home))
         held[:arms] = levels / steps
         getattr(resized, name)[:] = levels_near(grid, held if shares is None or name == "levels" else shares)
-    resized.noise[arms:] = state.noise.mean(axis=0)
-    resized.spread[:, arms:] = state.spread.mean(axis=1, keepdims=True)
+    scatter_alike(state, resized)
     resized.now["may_take_turns"] = may_take_turns
     resized.now["takes_turns"] = 0
     resized.now["hold_until"] = 0
     return resized
+
+
+def scatter_alike(state: Any, resized: Any) -> None:
+    """What new arms bring scatters as the others' does."""
+    arms = len(state.spread)
+    resized.noise[arms:] = state.noise.mean(axis=0)
+    for name in state.spread.dtype.names:
+        resized.spread[name][arms:] = state.spread[name].mean()
 
 
 def usual_levels(setting: Setting) -> int:
@@ -290,9 +303,9 @@ def believed(state: CurvesState) -> tuple[Floats, Floats]:
     """Every arm's curve and its deviation: over all memories and fields that the evidence leaves in, or of the latest past."""
     if state.now["age"][0] == 0:
         return mixture(list(components(state, state.levels, LEFT_OUT)))
-    latest = copied(state)  # mixing leaves other curves to be sampled from
+    latest = copy.deepcopy(state)  # mixing leaves other curves to be sampled from
     mix(latest)
-    return latest.mixed[0].clip(0.0, 1.0), np.sqrt(latest.mixed[1])
+    return latest.mixed["mean"].clip(0.0, 1.0), np.sqrt(latest.mixed["variance"])
 
 
 def stage_of(state: CurvesState) -> str:
@@ -334,10 +347,10 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
                 "impact": float(state.impact[track, k]),
                 "estimate": float(mean[k, level]),
                 "deviation": float(deviation[k, level]),
-                "observations": float(booked[COUNT, k].sum()),
-                "observations_here": float(booked[COUNT, k, level]),
-                "dispersion": float(state.spread[DISPERSION, k]),
-                "shock": float(np.sqrt(state.spread[SHOCK, k])),
+                "observations": float(booked["count"][k].sum()),
+                "observations_here": float(booked["count"][k, level]),
+                "dispersion": float(state.spread["dispersion"][k]),
+                "shock": float(np.sqrt(state.spread["shock"][k])),
             }
             for k, level in enumerate(state.levels.tolist())
         ],
@@ -350,7 +363,7 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
     return reasons
 
 
-def never_visited(booked: Floats, mean: Floats, deviation: Floats, best: float, grid: Grid) -> list[list[list[float]]]:
+def never_visited(booked: Records, mean: Floats, deviation: Floats, best: float, grid: Grid) -> list[list[list[float]]]:
     """Ranges of each arm's share that were never visited and could matter.
 
     They could if the arm's response there, two deviations above its estimate, would make some allocation better than the
@@ -363,7 +376,7 @@ def never_visited(booked: Floats, mean: Floats, deviation: Floats, best: float, 
     for k in range(arms):
         others = _best_of_others(worth_of, grid, k)
         hoped = shares * np.minimum(1.0, mean[k] + 2.0 * deviation[k]) + others[::-1]
-        visited = np.flatnonzero(booked[ROUNDS, k] > 0.0)
+        visited = np.flatnonzero(booked["rounds"][k] > 0.0)
         distance = np.abs(shares[:, None] - shares[visited][None]).min(axis=1) if len(visited) else np.ones(nodes)
         matters = (hoped > best) & (distance > NEAR)
         edges = np.flatnonzero(np.diff(np.concatenate([[0], matters.astype(int), [0]])))

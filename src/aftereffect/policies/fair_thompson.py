@@ -12,6 +12,7 @@ measurement.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,31 +20,31 @@ import numpy as np
 
 from aftereffect._compile import helper, kernel
 from aftereffect.errors import MissingParameter
-from aftereffect.model.curves import Floats, Records
+from aftereffect.model.curves import Floats, Records, record
 from aftereffect.model.fairness import check_tolerance
 from aftereffect.oracle.bands import best_in_band
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.base import Policy, register
+from aftereffect.policies.by_name import by_part, named
 from aftereffect.policies.curve_thompson import (
     CurveThompson,
     check_curves_parameters,
     drop_fields,
     explain_curves,
     resized_curves,
+    scatter_alike,
     stage_of,
 )
 from aftereffect.policies.curves.decision import STEPS, experience, is_next, offer, take_up
 from aftereffect.policies.curves.fit import (
     BELIEF,
     BOOKED,
-    MEAN,
-    SHOCK,
-    VARIANCE,
     as_response,
     book,
     draw_by_evidence,
     fields_tried,
     fit_all,
+    fresh_spread,
     node_of,
     renew_noise,
     renew_scale,
@@ -58,12 +59,11 @@ from aftereffect.policies.curves.sense import (
     require_within,
 )
 from aftereffect.policies.curves.state import CurvesState, copy_levels, patience
-from aftereffect.policies.curves.tracks import weigh_models
+from aftereffect.policies.curves.tracks import weigh_fields
 from aftereffect.policies.grid import deploy_levels
-from aftereffect.policies.rules import register_rule
+from aftereffect.policies.rules import Saved, register_rule
 from aftereffect.policies.rules import skip as skip_curves
 from aftereffect.policies.rules import tell as tell_curves
-from aftereffect.policies.sense import require_sense
 from aftereffect.policies.setting import Grid, Setting
 from aftereffect.policies.state_files import arrays_of, carry_over
 
@@ -72,42 +72,47 @@ SURE = 2.0  # times the caution: deviations of a measure's estimate that must fi
 HALVINGS = 10  # of the interval in which the smallest tolerance lies that the estimates allow: to a thousandth
 
 
+SETTINGS = np.dtype([("tolerance", "f8")])
+NOW = np.dtype([("field", "i8"), ("tolerance", "f8")])  # the measures' smoothness in use; the tolerance as last used
+
+
 class FairThompsonState(NamedTuple):
     curves: CurvesState
-    tolerance: Floats  # as wanted, and as last used
-    field: Ints  # the measures' smoothness in use
+    settings: Records  # one record
+    now: Records  # one record
     belief: Records  # of the measures, as for the responses
     fields: Records
-    evidence: Floats  # (1, fields)
-    booked: Floats  # (tracks that may be used, BOOKED, arms, N + 1): measures seen, at the impact that each has
+    evidence: Floats  # (fields,)
+    booked: Records  # (tracks that may be used, arms, N + 1): measures seen, at the impact that each has
     noise: Floats
-    spread: Floats
+    spread: Records
     measures: Floats  # (arms, N + 1): estimates at the last decision
     # workspace
     lowest: Floats  # (arms, N + 1): what they are at least and at most, as far as one can be sure
     highest: Floats
     trial: Ints
-    work: Floats  # (3, arms, N + 1)
+    reach: Floats  # (arms, N + 1): the most that a band which begins at a level's measure can reach
+    allowed: Floats  # and what its levels are worth
 
 
 @kernel
 def choose(state: FairThompsonState, lowest: Floats, highest: Floats, tolerance: float, levels: Ints) -> float:
     """The best levels for the present values with measures that lie within a tolerance; -inf: there are none."""
-    curves, work, bounds = state.curves, state.work, state.curves.bounds
+    curves = state.curves
     return float(
         best_in_band(
-            curves.value,
-            lowest,
-            highest,
-            tolerance,
-            bounds[0],
-            bounds[1],
-            work[0],
-            work[1],
-            work[2],
-            state.trial,
-            levels,
-            curves.rng,
+            value=curves.value,
+            lowest=lowest,
+            highest=highest,
+            tolerance=tolerance,
+            low=curves.low,
+            high=curves.high,
+            bounds=state.reach,
+            allowed=state.allowed,
+            plain=curves.work,
+            trial=state.trial,
+            levels=levels,
+            rng=curves.rng,
         )
     )
 
@@ -119,13 +124,13 @@ def seems_fair(state: FairThompsonState) -> bool:
     for k in range(home.shape[0]):
         above = max(above, state.measures[k, home[k]])
         below = min(below, state.measures[k, home[k]])
-    return bool(above - below <= state.tolerance[0])
+    return bool(above - below <= state.settings[0].tolerance)
 
 
 @kernel
 def choose_narrowest(state: FairThompsonState, levels: Ints) -> float:
     """Where the estimates see none within the wanted tolerance: the best levels within the smallest that some meet, and that."""
-    low, high, measures = state.tolerance[0], 1.0, state.measures
+    low, high, measures = state.settings[0].tolerance, 1.0, state.measures
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         if choose(state, measures, measures, middle, levels) == -math.inf:
@@ -139,42 +144,41 @@ def choose_narrowest(state: FairThompsonState, levels: Ints) -> float:
 @kernel
 def choose_fair(state: FairThompsonState, levels: Ints) -> None:
     """The best levels that are surely fair. Without such: home if that seems fair; else what seems fair; else what may be."""
-    tolerance, measures = state.tolerance, state.measures
-    tolerance[1] = tolerance[0]
-    if choose(state, state.lowest, state.highest, tolerance[0], levels) > -math.inf:
+    tolerance, measures = state.settings[0].tolerance, state.measures
+    state.now[0].tolerance = tolerance
+    if choose(state, state.lowest, state.highest, tolerance, levels) > -math.inf:
         return
     if seems_fair(state):
         copy_levels(state.curves.home, levels)
-    elif choose(state, measures, measures, tolerance[0], levels) > -math.inf:
+    elif choose(state, measures, measures, tolerance, levels) > -math.inf:
         return
-    elif choose(state, state.highest, state.lowest, tolerance[0], levels) == -math.inf:
-        tolerance[1] = choose_narrowest(state, levels)
+    elif choose(state, state.highest, state.lowest, tolerance, levels) == -math.inf:
+        state.now[0].tolerance = choose_narrowest(state, levels)
 
 
 @kernel
 def fit_measures(state: FairThompsonState, field: int) -> None:
     """Every arm's measure under a field, into the curves' workspace."""
     curves, booked = state.curves, state.booked[state.curves.now[0].track]
-    fit_all(booked, state.spread, state.fields[field], state.belief[0], curves.posterior, curves.sure, curves.room)
+    fit_all(booked, state.spread, state.fields[field], state.belief[0], curves.posterior)
 
 
 @kernel
 def review_measures(state: FairThompsonState, t: int) -> None:
     """Learn the measures' smoothness and noise anew."""
-    curves, belief = state.curves, state.belief[0]
-    track = curves.now[0].track
-    booked = state.booked[track : track + 1]
-    renew_scale(booked[0], belief)
-    weigh_models(booked, state.spread, state.fields, belief, t, curves.posterior[0], curves.room, state.evidence)
-    state.field[0] = draw_by_evidence(state.evidence[0], curves.rng)
-    fit_measures(state, state.field[0])
-    renew_noise(booked[0], curves.posterior, state.noise, state.spread, False)
+    curves, now, belief = state.curves, state.now[0], state.belief[0]
+    booked = state.booked[curves.now[0].track]
+    renew_scale(booked, belief)
+    weigh_fields(booked, state.spread, state.fields, belief, t, curves.posterior, state.evidence)
+    now.field = draw_by_evidence(state.evidence, curves.rng)
+    fit_measures(state, now.field)
+    renew_noise(booked, curves.posterior, state.noise, state.spread, False)
 
 
 @kernel
 def mix_measures(state: FairThompsonState) -> None:
     """Mean and second moment of every measure over all fields that the evidence leaves in, into `measures` and `lowest`."""
-    posterior, evidence, top, total = state.curves.posterior, state.evidence[0], -math.inf, 0.0
+    posterior, evidence, top, total = state.curves.posterior, state.evidence, -math.inf, 0.0
     state.measures[:] = 0.0
     state.lowest[:] = 0.0
     for j in range(evidence.shape[0]):
@@ -187,9 +191,9 @@ def mix_measures(state: FairThompsonState) -> None:
         fit_measures(state, j)
         for k in range(state.measures.shape[0]):
             for i in range(state.measures.shape[1]):
-                mean = posterior[k, MEAN, i]
+                mean = posterior.mean[k, i]
                 state.measures[k, i] += weight * mean
-                state.lowest[k, i] += weight * (posterior[k, VARIANCE, i] + mean * mean)
+                state.lowest[k, i] += weight * (posterior.variance[k, i] + mean * mean)
     for k in range(state.measures.shape[0]):
         for i in range(state.measures.shape[1]):
             state.measures[k, i] /= total
@@ -248,7 +252,7 @@ def book_measure(state: FairThompsonState, k: int, measure: float) -> None:
     impact = state.curves.impact
     noise = state.noise[k, node_of(impact[state.curves.now[0].track, k], state.noise.shape[1] - 1)]
     for m in range(state.booked.shape[0]):
-        book(state.booked[m], k, impact[m, k], 1.0, measure, noise, state.spread[SHOCK, k])
+        book(state.booked[m], k, impact[m, k], 1.0, measure, noise, state.spread[k].shock)
 
 
 def note(state: FairThompsonState, t: int, allocation: Floats, measured: Floats) -> None:
@@ -258,15 +262,22 @@ def note(state: FairThompsonState, t: int, allocation: Floats, measured: Floats)
             book_measure(state, k, measured[k])
 
 
+def name_rows(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Version 2: what was booked, how measures scatter and the two tolerances had rows without names."""
+    saved["booked"] = by_part("booked", saved["booked"], fresh["booked"])
+    places = ("settings.tolerance", "now.tolerance")
+    named(spread=("spread.dispersion", "spread.shock"), tolerance=places, field=("now.field",))(saved, fresh)
+
+
 register_rule(
     FairThompsonState,
     ask,
     tell,
     skip,
     note,
-    scratch=("fields", "lowest", "highest", "trial", "work"),
-    version=2,
-    migrations={1: drop_fields},
+    scratch=("fields", "lowest", "highest", "trial", "reach", "allowed"),
+    version=3,
+    migrations={1: drop_fields, 2: name_rows},
 )
 
 
@@ -321,26 +332,26 @@ class FairThompson(Policy):
         fields = fields_tried(nodes)
         return FairThompsonState(
             curves=inner,
-            tolerance=np.array([float(tolerance)] * 2),
-            field=np.zeros(1, dtype=np.int64),
+            settings=record(SETTINGS, tolerance=tolerance),
+            now=record(NOW, tolerance=tolerance),
             belief=np.array([(0.5, 0.5)], dtype=BELIEF),
             fields=fields,
-            evidence=np.zeros((1, len(fields))),
-            booked=np.zeros((1 if self.memory_bound is None else len(inner.tracks), BOOKED, arms, nodes)),
+            evidence=np.zeros(len(fields)),
+            booked=np.zeros((1 if self.memory_bound is None else len(inner.tracks), arms, nodes), dtype=BOOKED),
             noise=np.full((arms, nodes), 0.25),
-            spread=np.stack([np.ones(arms), np.zeros(arms)]),
+            spread=fresh_spread(arms),
             measures=np.zeros((arms, nodes)),
             lowest=np.zeros((arms, nodes)),
             highest=np.zeros((arms, nodes)),
             trial=np.zeros(arms, dtype=np.int64),
-            work=np.zeros((3, arms, nodes)),
+            reach=np.zeros((arms, nodes)),
+            allowed=np.zeros((arms, nodes)),
         )
 
     def check_state(self, state: FairThompsonState, fresh: FairThompsonState) -> None:
         check_curves(state.curves, fresh.curves)
-        require_sense("field", 0 <= state.field[0] < len(state.fields), state.field)
-        wanted, used = state.tolerance
-        require_sense("tolerance", bool(wanted == fresh.tolerance[0] <= used <= 1), state.tolerance)
+        require_within("field", state.now["field"], 0, len(state.fields) - 1)
+        require_within("tolerance", state.now["tolerance"], fresh.settings["tolerance"], 1.0)
         check_belief(state.belief)
         check_scatter(state.noise, state.spread)
         check_booked("booked", state.booked)
@@ -350,12 +361,11 @@ class FairThompson(Policy):
     def resized(
         self, state: FairThompsonState, before: Setting, after: Setting, shares: Floats | None
     ) -> FairThompsonState:
-        fresh, arms = self.state(after), len(state.spread[0])
+        fresh = self.state(after)
         curves = resized_curves(state.curves, fresh.curves, self.grid(after), shares, self.name)
         within = [name for name in arrays_of(fresh) if name.startswith("curves.")]
         resized: FairThompsonState = carry_over(state, fresh._replace(curves=curves), self.name, within)
-        resized.noise[arms:] = state.noise.mean(axis=0)
-        resized.spread[:, arms:] = state.spread.mean(axis=1, keepdims=True)
+        scatter_alike(state, resized)
         return resized
 
     def stage(self, state: FairThompsonState, t: int) -> str:
@@ -368,7 +378,8 @@ class FairThompson(Policy):
         del reasons["favourite"]  # it does not look at the tolerance
         for arm, measure in zip(reasons["arms"], chosen, strict=True):
             arm["measure"] = measure
-        reasons |= {"tolerance": float(state.tolerance[0]), "estimated_gap": max(chosen) - min(chosen)}
-        if state.tolerance[1] > state.tolerance[0]:
-            reasons["tolerance_seems_unattainable_using"] = float(state.tolerance[1])
+        wanted, used = float(state.settings[0]["tolerance"]), float(state.now[0]["tolerance"])
+        reasons |= {"tolerance": wanted, "estimated_gap": max(chosen) - min(chosen)}
+        if used > wanted:
+            reasons["tolerance_seems_unattainable_using"] = used
         return reasons

@@ -12,7 +12,7 @@ from aftereffect.errors import CorruptFile, shown
 Array = np.ndarray[Any, Any]
 
 # settled at the start, by policy and setting
-DECIDED = ("settings", "low", "high", "bounds", "options", "multipliers", "floors", "caps")
+DECIDED = ("settings", "low", "high", "options", "multipliers", "floors", "caps")
 PLACES = ("levels", "trial")  # levels of the grid
 # parts of records
 INDEX = "index"  # that of an arm never tried is endless
@@ -37,8 +37,7 @@ def check_arrays(arrays: Mapping[str, Array], fresh: Mapping[str, Array]) -> Non
                 require_sense(said, _same(numbers, start), numbers)
         if field == "rng":
             require_sense(name, bool(array.any()), array)  # a generator of zeros gives zeros for ever
-        bounds = fresh.get(f"{prefix}{dot}bounds")
-        high = fresh.get(f"{prefix}{dot}high", None if bounds is None else bounds[1])
+        high = fresh.get(f"{prefix}{dot}high")
         if field in PLACES and high is not None:
             require_sense(name, bool(np.all((array >= 0) & (array <= high.max()))), array)
 

@@ -22,10 +22,11 @@ def parts_of(state: Any) -> Mapping[str, Any]:
 
 
 def states_in(state: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """A state and those within it, each by the prefix of its arrays' names."""
+    """A state and those within it, each by the prefix of its arrays' names, scratch left out."""
     yield prefix, state
+    scratch = filing_of(state).scratch
     for name, part in parts_of(state).items():
-        if not isinstance(part, np.ndarray):
+        if not isinstance(part, np.ndarray) and name not in scratch:
             yield from states_in(part, f"{prefix}{name}.")
 
 

@@ -7,6 +7,7 @@ not know: the time, the round before, the share itself, the season, and what the
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import numpy as np
 from aftereffect.model.curves import Floats
 from aftereffect.policies.curve_thompson import CurveThompson
 from aftereffect.policies.curves.estimates import components, settle_noise
-from aftereffect.policies.curves.fit import DISPERSION, SHOCK, node_of
+from aftereffect.policies.curves.fit import node_of
 from aftereffect.policies.curves.forgetting import drift_seen
 from aftereffect.policies.curves.look import review
 from aftereffect.policies.curves.state import CurvesState, take_in
@@ -87,7 +88,7 @@ def foretell(policy: CurveThompson, fit: Fit) -> tuple[Floats, Floats]:
     for t in range(table.rounds):
         review(state, t + 1)
         if t >= FIRST and (t - FIRST) % every == 0:
-            before = state._replace(**{name: part.copy() for name, part in state._asdict().items()})
+            before = copy.deepcopy(state)
             settle_noise(before, t + 1)
             parts = list(components(before, fit.home, least=0.05))
             spread = before.spread
@@ -101,7 +102,7 @@ def foretell(policy: CurveThompson, fit: Fit) -> tuple[Floats, Floats]:
                 mean[t, k] = weights @ means
                 doubt = weights @ (doubts + means**2) - mean[t, k] ** 2
                 coin = max(1e-4, mean[t, k] * (1 - mean[t, k]))
-                blur = spread[DISPERSION, k] * coin / max(1.0, table.trials[t, k]) + spread[SHOCK, k]
+                blur = spread["dispersion"][k] * coin / max(1.0, table.trials[t, k]) + spread["shock"][k]
                 variance[t, k] = max(0.0, doubt) + blur
     return mean, variance
 

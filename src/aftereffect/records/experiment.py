@@ -11,9 +11,8 @@ import numpy as np
 import polars
 
 from aftereffect.errors import AftereffectError, require_numbers, require_whole
-from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.curves.fit import DISPERSION, MEAN, SHOCK, VARIANCE, covariances, fit_all
+from aftereffect.policies.curves.fit import covariances, empty_posterior, fit_all
 from aftereffect.policies.curves.trial import part_way
 from aftereffect.records.advice import CAUTION, advised_levels, gain_of
 
@@ -118,22 +117,21 @@ def learned(fit: Fit, target: Ints, trial: Ints, rounds: int) -> float:
     """
     state, part = fit.state, fit.parts[0]
     arms, steps, memory = len(target), fit.steps, fit.memory.estimate
-    posterior, sure = np.zeros_like(state.posterior), np.zeros(arms)
-    field_ = state.fields[part.field]
-    fit_all(state.banks[part.track], state.spread, field_, state.belief[0], posterior, sure, state.room.copy())
+    posterior = empty_posterior(arms, steps + 1)
+    fit_all(state.banks[part.track], state.spread, state.fields[part.field], state.belief[0], posterior)
     arrived = sum((1 - memory**i) ** 2 for i in range(1, rounds + 1))
     units = fit.units
     total = removed = 0.0
     for k in range(arms):
         p, q, x = int(target[k]), int(fit.home[k]), int(trial[k])
         to_home, to_trial = np.zeros(steps + 1), np.zeros(steps + 1)
-        covariances(posterior[k], sure[k], q, to_home)
-        covariances(posterior[k], sure[k], x, to_trial)
-        variance: Floats = posterior[k, VARIANCE]
+        covariances(posterior, k, q, to_home)
+        covariances(posterior, k, x, to_trial)
+        variance, spread = posterior.variance[k], state.spread[k]
         a, b = p / steps, q / steps
         total += max(0.0, a * a * variance[p] + b * b * variance[q] - 2 * a * b * to_home[p])
-        rate = min(0.99, max(0.01, float(posterior[k, MEAN, x])))
-        blur = state.spread[DISPERSION, k] * rate * (1 - rate) / max(1.0, units * x / steps) + state.spread[SHOCK, k]
+        rate = min(0.99, max(0.01, float(posterior.mean[k, x])))
+        blur = spread["dispersion"] * rate * (1 - rate) / max(1.0, units * x / steps) + spread["shock"]
         if x > 0:
             removed += (a * to_trial[p] - b * to_trial[q]) ** 2 / (variance[x] + blur / arrived)
     return min(1.0, float(removed / total)) if total > 0 and math.isfinite(removed) else 0.0

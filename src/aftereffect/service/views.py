@@ -11,7 +11,6 @@ from aftereffect.model.impacts import discounted_average
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.curve_thompson import believed
 from aftereffect.policies.curves.estimates import BAND, seen_means
-from aftereffect.policies.curves.fit import COUNT
 from aftereffect.policies.curves.state import CurvesState
 from aftereffect.programs.fold import whole_units
 from aftereffect.programs.program import Program
@@ -150,7 +149,7 @@ def _impacts(arms: list[str], rounds: list[dict[str, Any]], memory: float) -> li
 def curves(agent: Agent) -> list[dict[str, Any]]:
     """Each arm's curve with its band and the means that were seen, where the policy keeps curves."""
     state = getattr(agent.state, "curves", agent.state)
-    if not isinstance(state, CurvesState) or not state.banks[:, COUNT].any():
+    if not isinstance(state, CurvesState) or not state.banks["count"].any():
         return []
     mean, deviation = believed(state)
     return [_drawn(state, k, mean[k], deviation[k]) | {"arm": name} for k, name in enumerate(agent.arm_names)]

@@ -19,12 +19,15 @@ def test_cautious_values_by_hand() -> None:
     for k in range(3):
         q, i = state.home[k] / 20, int(state.home[k])
         assert state.value[k, i] == pytest.approx(
-            q * state.mixed[0, k, i], abs=1e-7
+            q * state.mixed["mean"][k, i], abs=1e-7
         )  # no doubt that home is as good as home
         for j in (0, 7, 20):
             p = j / 20
-            variance = p * p * state.mixed[1, k, j] + q * q * state.mixed[1, k, i] - 2 * p * q * state.mixed[2, k, j]
-            expected = p * min(1.0, max(0.0, state.mixed[0, k, j])) - eased * np.sqrt(max(0.0, variance))
+            there = state.mixed[k, j]
+            variance = (
+                p * p * there["variance"] + q * q * state.mixed["variance"][k, i] - 2 * p * q * there["with_home"]
+            )
+            expected = p * min(1.0, max(0.0, there["mean"])) - eased * np.sqrt(max(0.0, variance))
             assert state.value[k, j] == pytest.approx(expected, abs=1e-7)
 
 
@@ -58,8 +61,8 @@ def test_decisions_keep_to_bounds_and_to_the_sum() -> None:
             state = agent.state
             for levels in (state.levels, state.home):
                 assert levels.sum() == 40
-                assert np.all(levels >= state.bounds[0])
-                assert np.all(levels <= state.bounds[1])
+                assert np.all(levels >= state.low)
+                assert np.all(levels <= state.high)
             assert np.all(p >= [0.1 - 1e-12, 0.0, 0.2 - 1e-12])
             assert np.all(p <= [0.6 + 1e-12, 0.5 + 1e-12, 1.0])
             stages.add(int(state.now[0]["stage"]))

@@ -22,17 +22,22 @@ def matern(nodes: int, length: float) -> Floats:
     return np.asarray((1.0 + distance) * np.exp(-distance))
 
 
-def dense(bands: Floats) -> Floats:
-    """The symmetric matrix that bands stand for."""
-    nodes = bands.shape[1]
-    upper = sum((np.diag(bands[j, : nodes - j], j) for j in (1, 2) if nodes > j), np.zeros((nodes, nodes)))
-    return np.diag(bands[0]) + upper + upper.T
+def dense(diagonal: Floats, beside: Floats, second: Floats) -> Floats:
+    """The symmetric matrix that three diagonals stand for."""
+    matrix = np.diag(diagonal)
+    for offset, entries in ((1, beside[:-1]), (2, second[:-2])):
+        matrix += np.diag(entries, offset) + np.diag(entries, -offset) if len(entries) else 0.0
+    return matrix
+
+
+def room(nodes: int) -> tuple[Floats, Floats, Floats]:
+    return np.zeros(nodes), np.zeros(nodes), np.zeros(nodes)
 
 
 def prior(nodes: int, length: float, amplitude: float) -> Floats:
-    bands = np.full((3, nodes), np.nan)
-    field.prior_bands(length, amplitude, bands)
-    return dense(bands)
+    precisions = np.full((3, nodes), np.nan)
+    field.prior_precisions(length, amplitude, *precisions)
+    return dense(*precisions)
 
 
 def dense_prior(nodes: int, length: float, amplitude: float) -> Floats:
@@ -84,13 +89,13 @@ def test_the_prior_is_the_sum_of_squares_of_its_definition(seed: int, nodes: int
 def test_determinant_solution_and_variances_are_those_of_dense_algebra(seed: int, nodes: int) -> None:
     length, amplitude, weight, vector = drawn(seed, nodes)
     precision = dense_prior(nodes, length, amplitude) + np.diag(weight)
-    bands, solution, variance = np.zeros((3, nodes)), vector.copy(), np.zeros(nodes)
-    field.prior_bands(length, amplitude, bands)
-    assert field.factorise(bands, weight) == pytest.approx(np.linalg.slogdet(precision)[1], rel=1e-8, abs=1e-8)
+    bands, solution, variance = room(nodes), vector.copy(), np.zeros(nodes)
+    field.prior_precisions(length, amplitude, *bands)
+    assert field.factorise(*bands, weight) == pytest.approx(np.linalg.slogdet(precision)[1], rel=1e-8, abs=1e-8)
     expected = np.linalg.solve(precision, vector)
-    assert field.solve(bands, solution) == pytest.approx(vector @ expected, rel=1e-6)
+    assert field.solve(*bands, solution) == pytest.approx(vector @ expected, rel=1e-6)
     np.testing.assert_allclose(solution, expected, rtol=1e-6, atol=1e-9)
-    field.variances(bands, variance)
+    field.variances(*bands, variance)
     np.testing.assert_allclose(variance, np.diag(np.linalg.inv(precision)), rtol=1e-6)
 
 
@@ -98,13 +103,13 @@ def test_determinant_solution_and_variances_are_those_of_dense_algebra(seed: int
 def test_samples_have_the_posterior_covariance(seed: int, nodes: int) -> None:
     """`colour` is linear, so its matrix A, read off unit vectors, must satisfy A A' = covariance."""
     length, amplitude, weight, _ = drawn(seed, nodes)
-    bands = np.zeros((3, nodes))
-    field.prior_bands(length, amplitude, bands)
-    field.factorise(bands, weight)
+    bands = room(nodes)
+    field.prior_precisions(length, amplitude, *bands)
+    field.factorise(*bands, weight)
     columns = []
     for unit in np.eye(nodes):
         noise = np.zeros(nodes)
-        field.colour(bands, unit, noise)
+        field.colour(*bands, unit, noise)
         columns.append(noise)
     matrix = np.array(columns).T
     covariance = np.linalg.inv(dense_prior(nodes, length, amplitude) + np.diag(weight))
@@ -124,13 +129,13 @@ def test_white_noise_keeps_its_variance_and_the_share_asked_for() -> None:
 @pytest.mark.parametrize("amplitude", [1e-5, 0.9])
 def test_extreme_fields_stay_distributions(weight: float, length: float, amplitude: float) -> None:
     nodes = 2001
-    bands, mean, variance = np.zeros((3, nodes)), np.zeros(nodes), np.zeros(nodes)
+    bands, mean, variance = room(nodes), np.zeros(nodes), np.zeros(nodes)
     weights = np.where(np.arange(nodes) % 100 == 0, weight, 0.0)
-    field.prior_bands(length, amplitude, bands)
-    assert math.isfinite(field.factorise(bands, weights))
+    field.prior_precisions(length, amplitude, *bands)
+    assert math.isfinite(field.factorise(*bands, weights))
     mean[:] = 0.3 * weights
-    field.solve(bands, mean)
-    field.variances(bands, variance)
+    field.solve(*bands, mean)
+    field.variances(*bands, variance)
     assert np.all(np.isfinite(mean))
     assert np.all(bands[0] > 0)
     assert np.all(variance > 0)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
-from aftereffect.policies.curves.fit import BOOKED, COUNT, PRECISION, PULLED
+from aftereffect.policies.curves.fit import BOOKED, fresh_spread
 from aftereffect.policies.curves.forgetting import (
     CLEARLY,
+    FORETOLD,
     POWERS,
     RELUCTANCE,
     SUREST,
@@ -27,22 +28,23 @@ from aftereffect.policies.curves.forgetting import (
 )
 from aftereffect.simulation.runs import run_once
 
+SUMS = np.arange(1.0, len(BOOKED.names or ()) + 1)  # of what is booked, each another
+
 
 def test_forgetting_weighs_a_round_by_its_age() -> None:
     """Booked in round s, everything weighs (s/t)^power in round t, on whatever way from s to t."""
-    powers, banks = np.array(POWERS), np.zeros((len(POWERS) - 1, BOOKED, 2, 5))
+    powers, banks = np.array(POWERS), np.zeros((len(POWERS) - 1, 2, 5), dtype=BOOKED)
     booked_at = {3: 0, 10: 1, 37: 2, 100: 3}
     before = 1
     for now in (1, 3, 4, 10, 22, 37, 90, 100, 120):
         forget(banks, powers, before, now)
         before = now
         if now in booked_at:
-            banks[:, :, :, booked_at[now]] += np.arange(1.0, BOOKED + 1)[:, None]
+            banks[:, :, booked_at[now]] = tuple(SUMS)
     for j, power in enumerate(POWERS[1:]):
         for s, node in booked_at.items():
-            expected = (s / 120) ** power * np.arange(1.0, BOOKED + 1)
-            assert banks[j, :, 0, node] == pytest.approx(expected)
-            assert banks[j, :, 1, node] == pytest.approx(expected)
+            for k in range(2):
+                assert banks[j, k, node].tolist() == pytest.approx((s / 120) ** power * SUMS)
 
 
 def test_a_bank_rests_on_the_latest_part_of_the_past() -> None:
@@ -60,7 +62,7 @@ def test_an_agents_banks_weigh_by_age() -> None:
         agent.ask()
         faded.append(int(agent.state.now[0]["faded_at"]))
         agent.tell([1.0])
-    booked = agent.state.banks[len(agent.state.tracks) :, COUNT, 0, 4]
+    booked = agent.state.banks["count"][len(agent.state.tracks) :, 0, 4]
     assert len(set(faded)) > 10
     for power, count in zip(agent.state.powers[1:], booked, strict=True):
         assert count == pytest.approx(sum((s / faded[-1]) ** power for s in faded))
@@ -68,11 +70,12 @@ def test_an_agents_banks_weigh_by_age() -> None:
 
 def test_banks_are_scored_by_what_they_foretold() -> None:
     """A round counts for as many tosses as the variance of its mean, that of the estimate included, makes it."""
-    foretold = np.zeros((3, 2, 2, 5))
-    foretold[:, 0, :, 4] = [[0.5, 0.2], [0.8, 0.2], [0.0, 0.0]]
-    foretold[0, 1, 0, 4] = 0.01
-    scores, leads, banks = fresh_scores()[:3], np.array([0.0, 2.0, -1.0]), np.zeros((2, BOOKED, 2, 5))
-    noise, spread = np.full((2, 5), 0.2), np.array([[0.5, 1.0], [0.03, 0.0]])
+    foretold = np.zeros((3, 2, 5), dtype=FORETOLD)
+    foretold["mean"][:, :, 4] = [[0.5, 0.2], [0.8, 0.2], [0.0, 0.0]]
+    foretold["variance"][0, 0, 4] = 0.01
+    scores, leads, banks = fresh_scores()[:3], np.array([0.0, 2.0, -1.0]), np.zeros((2, 2, 5), dtype=BOOKED)
+    noise, spread = np.full((2, 5), 0.2), fresh_spread(2)
+    spread[0] = (0.5, 0.03)
     impact, seen, reward = np.array([1.0, 0.0]), np.array([4.0, 0.0]), np.array([0.75, 0.0])
     judge_and_book(scores, leads, banks, foretold, noise, spread, impact, seen, reward)
     tosses = 0.5 * 0.5 / (0.5 * 0.2 / 4 + 0.03 + 0.01)
@@ -83,18 +86,19 @@ def test_banks_are_scored_by_what_they_foretold() -> None:
     first = 2.0 + gained[0]
     assert first < RELUCTANCE
     assert leads == pytest.approx([0.0, first, first - RELUCTANCE])  # never further behind
-    assert banks[:, COUNT].sum(axis=(1, 2)).tolist() == [4.0, 4.0]
-    assert banks[:, PULLED, 0, 4].tolist() == pytest.approx([4.0 / 0.2 * 0.75] * 2)
+    assert banks["count"].sum(axis=(1, 2)).tolist() == [4.0, 4.0]
+    assert banks["pulled"][:, 0, 4].tolist() == pytest.approx([4.0 / 0.2 * 0.75] * 2)
 
 
 def test_a_shock_counts_once_for_all_arms_that_it_may_have_moved() -> None:
     """Where shocks are all the noise there is, two arms seen together say as much as one."""
     found = []
     for arms in (1, 2):
-        foretold = np.full((2, 2, arms, 5), 0.5)
-        foretold[1, 0], foretold[:, 1] = 0.6, 0.0
-        scores, leads, banks = fresh_scores()[:2], fresh_scores()[:2], np.zeros((1, BOOKED, arms, 5))
-        noise, spread = np.full((arms, 5), 0.25), np.array([[1.0] * arms, [0.01] * arms])
+        foretold = np.zeros((2, arms, 5), dtype=FORETOLD)
+        foretold["mean"][0], foretold["mean"][1] = 0.5, 0.6
+        scores, leads, banks = fresh_scores()[:2], fresh_scores()[:2], np.zeros((1, arms, 5), dtype=BOOKED)
+        noise, spread = np.full((arms, 5), 0.25), fresh_spread(arms)
+        spread["shock"] = 0.01
         seen, reward = np.full(arms, 1e9), np.full(arms, 0.7)
         judge_and_book(scores, leads, banks, foretold, noise, spread, np.zeros(arms), seen, reward)
         found.append(scores[1] + RELUCTANCE)
@@ -134,7 +138,9 @@ def test_another_bank_is_trusted_when_it_leads_clearly() -> None:
 
 
 def test_slower_banks_take_over_what_a_faster_one_holds() -> None:
-    banks, leads = np.random.default_rng(1).random((3, BOOKED, 2, 5)), np.array([0.0, -3.0, 9.0, 5.0])
+    banks, leads = np.zeros((3, 2, 5), dtype=BOOKED), np.array([0.0, -3.0, 9.0, 5.0])
+    for name in BOOKED.names or ():
+        banks[name] = np.random.default_rng(1).random(banks.shape)
     before = banks.copy()
     hand_down(banks, leads, 2)
     assert np.array_equal(banks, before[[1, 1, 2]])
@@ -149,8 +155,8 @@ def test_after_an_abrupt_change_the_past_begins_anew() -> None:
         agent.tell([random.binomial(20, 0.3 if t < 300 else 0.6) / 20], trials=[20])
     state = agent.state
     assert state.now[0]["age"] > 0
-    pulled, precision = state.banks[len(state.tracks), (PULLED, PRECISION)].sum(axis=(1, 2))
-    assert pulled / precision == pytest.approx(0.6, abs=0.05)
+    slowest = state.banks[len(state.tracks)]
+    assert slowest["pulled"].sum() / slowest["precision"].sum() == pytest.approx(0.6, abs=0.05)
 
 
 def test_before_any_reward_no_drift_is_claimed() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from aftereffect.policies.curves import look as looking
-from aftereffect.policies.curves.fit import MEAN, VARIANCE
 from aftereffect.policies.curves.look import look, review
 from tests.policies.curves.told import told
 
@@ -24,12 +23,12 @@ def test_mixed_curves_are_the_mixture_of_all_fields_with_weight() -> None:
     means, covariances = [], []
     for j in range(len(weight)):
         looking.fit_bank(state, int(state.now[0]["age"]), j)
-        means.append(state.posterior[:, MEAN].copy())
-        covariances.append(np.stack([state.posterior[:, VARIANCE], state.column]))
+        means.append(state.posterior.mean.copy())
+        covariances.append(np.stack([state.posterior.variance, state.column]))
     centre = np.tensordot(weight, np.array(means), 1)
     off = np.array(means) - centre
     within = np.tensordot(weight, np.array(covariances), 1)
     at_home = off[:, np.arange(3), home][:, :, None]
-    assert np.allclose(mixed[0], centre, atol=1e-9)
-    assert np.allclose(mixed[1], within[0] + np.tensordot(weight, off**2, 1), atol=1e-9)
-    assert np.allclose(mixed[2], within[1] + np.tensordot(weight, off * at_home, 1), atol=1e-9)
+    assert np.allclose(mixed["mean"], centre, atol=1e-9)
+    assert np.allclose(mixed["variance"], within[0] + np.tensordot(weight, off**2, 1), atol=1e-9)
+    assert np.allclose(mixed["with_home"], within[1] + np.tensordot(weight, off * at_home, 1), atol=1e-9)

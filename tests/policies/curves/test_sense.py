@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
-from aftereffect.policies.curves.fit import BOOKED, COUNT, PRECISION, PULL, PULLED, SQUARE, WEIGHT
+from aftereffect.policies.curves.fit import BOOKED
 from aftereffect.policies.saving import agent_text
 from aftereffect.policies.storage import read_agent
 
 CURVES, FAIR = ae.CurveThompson(memory=0.4), ae.FairThompson(tolerance=0.1, memory=0.4)
-ROWS = range(BOOKED)
+PARTS = BOOKED.names or ()
 
 
 @cache
@@ -35,24 +35,27 @@ def _edited(agent: ae.Agent, changes: dict[str, Any]) -> ae.Agent:
     document = json.loads(agent_text(agent))
     state = document["agent"]["state"]
     for name, value in changes.items():
-        state[name] = {**state[name], **value} if isinstance(value, dict) else np.asarray(value).ravel().tolist()
+        if isinstance(value, dict):
+            state[name] |= {part: np.asarray(numbers).ravel().tolist() for part, numbers in value.items()}
+        else:
+            state[name] = np.asarray(value).ravel().tolist()
     document["sha256"] = hashlib.sha256(json.dumps(document["agent"]).encode()).hexdigest()
     return read_agent(json.dumps(document), "agent.json")
 
 
-def _with(booked: np.ndarray, row: int, value: float) -> np.ndarray:
+def _with(booked: np.ndarray, part: str, value: float) -> dict[str, np.ndarray]:
     """One of the sums changed wherever something was seen."""
-    changed = booked.copy()
-    changed[:, row][booked[:, COUNT] > 0] = value
-    return changed
+    return {part: np.where(booked["count"] > 0, value, booked[part])}
 
 
 def test_sums_beyond_all_numbers_are_refused() -> None:
     agent = _told(FAIR)
-    banks, booked = agent.state.curves.banks, agent.state.booked.copy()
-    booked[:, PULL, 0] *= 1e300  # one arm's measure is beyond all others': what is held is surely not fair
-    for row in (WEIGHT, PULL):
-        changes = {"curves.banks": _with(banks, row, 1e308), "booked": booked, "curves.now": {"hold_until": [0]}}
+    pull = agent.state.booked["pull"].copy()
+    pull[:, 0] *= 1e300  # one arm's measure is beyond all others': what is held is surely not fair
+    booked = {"pull": pull}
+    for part in ("weight", "pull"):
+        banks = _with(agent.state.curves.banks, part, 1e308)
+        changes = {"curves.banks": banks, "booked": booked, "curves.now": {"hold_until": [0]}}
         with pytest.raises(ae.CorruptFile, match=r"agent\.json' does not hold an agent's state: banks cannot be"):
             _edited(agent, changes)
     with pytest.raises(ae.CorruptFile, match="booked cannot be"):
@@ -61,36 +64,39 @@ def test_sums_beyond_all_numbers_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["curves.banks", "booked"])
 @pytest.mark.parametrize(
-    ("row", "value"),
+    ("part", "value"),
     [
-        *((row, -1.0) for row in ROWS),
-        *((row, 1e308) for row in ROWS),
-        *((row, 0.0) for row in (PRECISION, WEIGHT)),
-        (COUNT, 5e-324),
-        (PULLED, 1e-9),
-        (SQUARE, 1e9),
+        *((part, -1.0) for part in PARTS),
+        *((part, 1e308) for part in PARTS),
+        *((part, 0.0) for part in ("precision", "weight")),
+        ("count", 5e-324),
+        ("pulled", 1e-9),
+        ("square", 1e9),
     ],
 )
-def test_sums_that_do_not_fit_together_are_refused(name: str, row: int, value: float) -> None:
+def test_sums_that_do_not_fit_together_are_refused(name: str, part: str, value: float) -> None:
     agent = _told(FAIR)
     booked = agent.state.booked if name == "booked" else agent.state.curves.banks
-    with pytest.raises(ae.CorruptFile, match=f"{name.rpartition('.')[2]} cannot be"):
-        _edited(agent, {name: _with(booked, row, value)})
+    with pytest.raises(ae.CorruptFile, match=rf"{name.rpartition('.')[2]}(\.count)? cannot be"):
+        _edited(agent, {name: _with(booked, part, value)})
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    "name",
     [
-        *((name, 1e308) for name in ("noise", "spread", "white", "foretold", "evidence", "scores", "leads", "credit")),
-        *((name, -1e308) for name in ("noise", "spread", "white", "foretold", "evidence", "scores", "leads", "credit")),
+        *("noise", "white", "evidence", "scores", "leads", "credit"),
+        *("spread.dispersion", "spread.shock", "foretold.mean", "foretold.variance"),
     ],
 )
+@pytest.mark.parametrize("value", [1e308, -1e308])
 def test_numbers_out_of_all_bounds_are_refused(name: str, value: float) -> None:
     agent = _told(CURVES)
-    changed = getattr(agent.state, name).copy()
+    field, _, part = name.partition(".")
+    array = getattr(agent.state, field)
+    changed = (array[part] if part else array).copy()
     changed.flat[1] = value
-    with pytest.raises(ae.CorruptFile, match=f"{name} cannot be"):
-        _edited(agent, {name: changed})
+    with pytest.raises(ae.CorruptFile, match=f"{field} cannot be"):
+        _edited(agent, {field: {part: changed} if part else changed})
 
 
 @pytest.mark.parametrize(
@@ -118,9 +124,9 @@ def test_a_decision_under_way_that_cannot_be_is_refused(change: dict[str, Any]) 
 
 def test_another_tolerance_than_the_policys_is_refused() -> None:
     agent = _told(FAIR)
-    for tolerance in ([0.9, 0.9], [0.1, 0.05], [0.1, 2.0]):
+    for wanted, used in ((0.9, 0.9), (0.1, 0.05), (0.1, 2.0)):
         with pytest.raises(ae.CorruptFile, match="tolerance cannot be"):
-            _edited(agent, {"tolerance": tolerance})
+            _edited(agent, {"settings": {"tolerance": [wanted]}, "now": {"tolerance": [used]}})
     with pytest.raises(ae.CorruptFile, match="measures cannot be"):
         _edited(agent, {"measures": np.full(agent.state.measures.shape, 1.5)})
 

@@ -11,12 +11,10 @@ from aftereffect.model.curves import Floats
 from aftereffect.policies.curves.fit import (
     BELIEF,
     BOOKED,
-    COUNT,
     MOST_REVIEWED,
-    PARTS,
-    PRECISION,
-    ROOM,
+    empty_posterior,
     fields_tried,
+    fresh_spread,
     renew_scale,
 )
 from aftereffect.policies.curves.tracks import (
@@ -100,16 +98,18 @@ def test_precision_booked_does_not_depend_on_the_track() -> None:
     """Noise is foretold where the track in use is; elsewhere the same precision is booked, at another impact."""
     random = np.random.default_rng(2)
     tracks = candidate_tracks(0.9, False)
-    impact, banks = random.random((len(tracks), 3)), np.zeros((len(tracks) + 2, BOOKED, 3, NODES))
-    noise, spread = random.uniform(0.05, 0.25, (3, NODES)), np.stack([np.ones(3), np.full(3, 0.01)])
+    impact, banks = random.random((len(tracks), 3)), np.zeros((len(tracks) + 2, 3, NODES), dtype=BOOKED)
+    noise, spread = random.uniform(0.05, 0.25, (3, NODES)), fresh_spread(3)
+    spread["shock"] = 0.01
     for _ in range(10):
         book_all(banks, impact, np.array([3.0, 0.0, 8.0]), random.random(3), noise, spread, 4)
         impact[:] = random.random(impact.shape)
-    sums = banks[: len(tracks)].sum(axis=3)
-    assert np.allclose(sums, sums[4])
-    assert sums[0, COUNT].tolist() == [30.0, 0.0, 80.0]
-    assert np.count_nonzero(banks[0, PRECISION, 0]) > 3
-    assert not banks[len(tracks) :].any()
+    for name in BOOKED.names or ():
+        sums = banks[name].sum(axis=2)
+        assert np.allclose(sums[: len(tracks)], sums[4])
+        assert not sums[len(tracks) :].any()
+    assert banks["count"][0].sum(axis=1).tolist() == [30.0, 0.0, 80.0]
+    assert np.count_nonzero(banks["precision"][0, 0]) > 3
 
 
 def evidence_of(memory: float, seed: int, rounds: int = 400, units: float = 100.0) -> tuple[np.ndarray, Floats]:
@@ -117,8 +117,8 @@ def evidence_of(memory: float, seed: int, rounds: int = 400, units: float = 100.
     random = np.random.default_rng(seed)
     tracks, truth = candidate_tracks(0.95, False), known_tracks(memory, False, False)[:1].copy()
     impact, true = begin_at(tracks, 2, None), begin_at(truth, 2, None)
-    banks, noise = np.zeros((len(tracks), BOOKED, 2, NODES)), np.full((2, NODES), 0.25)
-    spread, belief = np.stack([np.ones(2), np.zeros(2)]), np.array([(0.5, 0.5)], dtype=BELIEF)
+    banks, noise = np.zeros((len(tracks), 2, NODES), dtype=BOOKED), np.full((2, NODES), 0.25)
+    spread, belief = fresh_spread(2), np.array([(0.5, 0.5)], dtype=BELIEF)
     p = np.array([0.5, 0.5])
     for _ in range(rounds):
         if random.random() < 0.3:
@@ -131,7 +131,7 @@ def evidence_of(memory: float, seed: int, rounds: int = 400, units: float = 100.
     renew_scale(banks[0], belief[0])
     fields = fields_tried(NODES)
     evidence, track_evidence = np.zeros((len(tracks), len(fields))), np.zeros(len(tracks))
-    weigh_models(banks, spread, fields, belief[0], rounds, np.zeros((PARTS, NODES)), np.zeros((ROOM, NODES)), evidence)
+    weigh_models(banks, spread, fields, belief[0], rounds, empty_posterior(2, NODES), evidence)
     weigh_tracks(evidence, track_evidence)
     assert track_evidence == pytest.approx(np.logaddexp.reduce(evidence, axis=1) - math.log(len(fields)))
     return tracks, track_evidence
@@ -160,13 +160,13 @@ def test_of_very_many_arms_a_part_stands_for_all() -> None:
     """In turn: an arm left out of one review is in another."""
     assert MOST_REVIEWED // 201 < 200
     arms, nodes = 200, 201
-    banks = np.zeros((1, BOOKED, arms, nodes))
-    banks[0, :, 150, 60] = [1.0, 50.0, 200.0, 160.0, 130.0, 200.0, 160.0]
+    banks = np.zeros((1, arms, nodes), dtype=BOOKED)
+    banks[0, 150, 60] = (1.0, 50.0, 200.0, 160.0, 130.0, 200.0, 160.0)
     fields, belief = fields_tried(nodes), np.array([(0.5, 0.5)], dtype=BELIEF)
-    spread, seen = np.stack([np.ones(arms), np.zeros(arms)]), []
+    posterior, seen = empty_posterior(arms, nodes), []
     for t in (1, 100):
         evidence = np.zeros((1, len(fields)))
-        weigh_models(banks, spread, fields, belief[0], t, np.zeros((PARTS, nodes)), np.zeros((ROOM, nodes)), evidence)
+        weigh_models(banks, fresh_spread(arms), fields, belief[0], t, posterior, evidence)
         seen.append(bool(np.ptp(evidence) > 1e-3))
     assert seen == [False, True]
 

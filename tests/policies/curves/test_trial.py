@@ -12,7 +12,6 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from aftereffect.model.curves import Floats
-from aftereffect.policies.curves.fit import VARIANCE
 from aftereffect.policies.curves.state import TUNED, CurvesState
 from aftereffect.policies.curves.trial import expected_gain, part_way, seen_of, worth
 from tests.policies.curves.told import before_worth
@@ -59,7 +58,7 @@ def test_a_look_is_worth_nothing_where_nothing_is_uncertain() -> None:
     levels = np.zeros(3, dtype=np.int64)
     state.tuning["reach"] = 50.0
     assert worth(state, 1.0, float(t), levels)[0] > 0.0
-    state.mixed[1:] = 0.0
+    state.mixed["variance"] = state.mixed["with_home"] = 0.0
     best, length = worth(state, 1.0, float(t), levels)
     assert (best, length) == (0.0, 0.0)
     assert levels.tolist() == state.home.tolist()
@@ -85,8 +84,8 @@ def test_worth_falls_with_caution_and_with_what_a_trial_loses() -> None:
     assert worth(state, 1.0, float(t), levels)[0] < usual
     state.tuning["caution"] = 1.0
     far = [k for k in range(3) if state.target[k] > state.home[k]]
-    state.mixed[0, far] *= 0.7
-    state.mixed[0, far, state.home[far]] /= 0.7
+    state.mixed["mean"][far] *= 0.7
+    state.mixed["mean"][far, state.home[far]] /= 0.7
     assert worth(state, 1.0, float(t), levels)[0] < usual
 
 
@@ -116,7 +115,7 @@ def _one_round(state: CurvesState, middle: np.ndarray, t: int, steps: int) -> fl
     arms = range(3)
     home, target, tuning, now = state.home, state.target, state.tuning[0], state.now[0]
     p, q, r = middle / steps, home / steps, target / steps
-    mean = state.mixed[0].clip(0.0, 1.0)
+    mean = state.mixed["mean"].clip(0.0, 1.0)
     at = lambda levels: np.array([mean[k, levels[k]] for k in arms])  # noqa: E731
 
     def variance_of(levels: np.ndarray, own: Floats, column: Floats) -> float:
@@ -129,20 +128,23 @@ def _one_round(state: CurvesState, middle: np.ndarray, t: int, steps: int) -> fl
         )
 
     gain, far = p @ at(middle) - q @ at(home), r @ at(target) - q @ at(home)
-    variance, far_variance = (variance_of(x, state.mixed[1], state.mixed[2]) for x in (middle, target))
-    single, far_single = (variance_of(x, state.posterior[:, VARIANCE], state.column) for x in (middle, target))
+    variance, far_variance = (
+        variance_of(x, state.mixed["variance"], state.mixed["with_home"]) for x in (middle, target)
+    )
+    single, far_single = (variance_of(x, state.posterior.variance, state.column) for x in (middle, target))
     alike = sum(
         p[k] * r[k] * state.across[k, middle[k]]
         - q[k] * r[k] * state.column[k, target[k]]
         - p[k] * q[k] * state.column[k, middle[k]]
-        + q[k] ** 2 * state.posterior[k, VARIANCE, home[k]]
+        + q[k] ** 2 * state.posterior.variance[k, home[k]]
         for k in arms
     )
     if variance <= 0 or alike <= 0:
         return 0.0
     density = now["seen"] / now["shares"]
     blur = sum(
-        p[k] * state.spread[0, k] * state.noise[k, middle[k]] / density + p[k] ** 2 * state.spread[1, k] for k in arms
+        p[k] * spread["dispersion"] * state.noise[k, middle[k]] / density + p[k] ** 2 * spread["shock"]
+        for k, spread in enumerate(state.spread)
     )
     memory = state.tracks[now["track"]]["memory"]
     seen = (1.0 - memory) ** 2

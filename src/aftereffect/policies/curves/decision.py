@@ -50,11 +50,11 @@ def cautious_values(state: CurvesState, t: float) -> None:
     steps, caution = value.shape[1] - 1, tuning.caution * (1.0 - tuning.ease * patience(state, t))
     for k in range(value.shape[0]):
         q = home[k] / steps
-        own = q * q * mixed[1, k, home[k]]
+        own = q * q * mixed[k, home[k]].variance
         for i in range(steps + 1):
             p = i / steps
-            variance = p * p * mixed[1, k, i] + own - 2.0 * p * q * mixed[2, k, i]
-            value[k, i] = p * as_response(mixed[0, k, i]) - caution * math.sqrt(max(0.0, variance))
+            variance = p * p * mixed[k, i].variance + own - 2.0 * p * q * mixed[k, i].with_home
+            value[k, i] = p * as_response(mixed[k, i].mean) - caution * math.sqrt(max(0.0, variance))
 
 
 @helper
@@ -90,7 +90,7 @@ def offer(state: CurvesState, t: int, step: int) -> None:
         cautious_values(state, experience(state, t))
         return
     if step == TRYING:
-        draw_curves(state.posterior, state.sure, tuning.temperature, tuning.kept, state.white, state.rng, state.drawn)
+        draw_curves(state.posterior, tuning.temperature, tuning.kept, state.white, state.rng, state.drawn)
     else:
         draw_steep(state)
     price_shares(state.drawn, state.value)
@@ -128,16 +128,16 @@ def decide(state: CurvesState, t: int) -> None:
     for step in STEPS:
         if is_next(state, step, most):
             offer(state, t, step)
-            best_plain(state.value, state.bounds[0], state.bounds[1], state.work, state.target, state.rng)
+            best_plain(state.value, state.low, state.high, state.work, state.target, state.rng)
             most = take_up(state, t, step, most)
 
 
 @kernel
 def best_for(state: CurvesState, curves: Floats, turns: bool, levels: Ints) -> float:
     """The best levels for some curves, held or in turns, and what they earn."""
-    track, bounds = state.tracks[state.now[0].track], state.bounds
+    track = state.tracks[state.now[0].track]
     price(curves, state.value, track.memory, track.realised == 1, turns)
-    return float(best_plain(state.value, bounds[0], bounds[1], state.work, levels, state.rng))
+    return float(best_plain(state.value, state.low, state.high, state.work, levels, state.rng))
 
 
 @kernel
@@ -152,7 +152,7 @@ def decide_by_draw(state: CurvesState, t: int) -> None:
     if exploring:
         draw_steep(state)
     else:
-        draw_curves(state.posterior, state.sure, tuning.temperature, tuning.kept, state.white, state.rng, state.drawn)
+        draw_curves(state.posterior, tuning.temperature, tuning.kept, state.white, state.rng, state.drawn)
     now.stage, now.takes_turns = SEARCHING if exploring else TRYING, 0
     held = best_for(state, state.drawn, False, state.levels)
     if now.may_take_turns == 1 and best_for(state, state.drawn, True, state.target) > held:

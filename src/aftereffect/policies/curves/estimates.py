@@ -8,15 +8,16 @@ the noise that all of the records show, since nobody has to decide in between.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import Floats, Records
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.curves.fit import COUNT, MEAN, PRECISION, PULLED, VARIANCE, covariances, fit_all, renew_noise
+from aftereffect.policies.curves.fit import covariances, empty_posterior, fit_all, renew_noise
 from aftereffect.policies.curves.look import look, review
 from aftereffect.policies.curves.state import CurvesState, bank_of, take_in
 from aftereffect.policies.curves.tracks import TEMPERED
@@ -43,13 +44,13 @@ def fold(fresh: CurvesState, shares: Floats, seen: Floats, rewards: Floats) -> C
     The first pass is that of an agent; it learns noise and smoothness on the way, and whether responses drift. The second
     books everything again with the noise learned from all.
     """
-    first = copied(fresh)
+    first = copy.deepcopy(fresh)
     for t in range(len(shares)):
         review(first, t + 1)
         look(first, t + 1)
         take_in(first, shares[t], seen[t], rewards[t])
     settle_noise(first, len(shares) + 1)
-    second = copied(fresh)
+    second = copy.deepcopy(fresh)
     for name in ("noise", "spread", "belief", "scores", "leads"):
         getattr(second, name)[...] = getattr(first, name)
     for name in ("track", "field", "measured"):
@@ -75,13 +76,8 @@ def settle_noise(state: CurvesState, t: int) -> None:
     state.field_evidence[:] = state.evidence[now["track"][0]]
     now["field"] = int(state.field_evidence.argmax())
     booked, field = state.banks[now["track"][0]], state.fields[now["field"][0]]
-    fit_all(booked, state.spread, field, state.belief[0], state.posterior, state.sure, state.room)
+    fit_all(booked, state.spread, field, state.belief[0], state.posterior)
     renew_noise(booked, state.posterior, state.noise, state.spread, bool(now["measured"][0] == 0))
-
-
-def copied(state: CurvesState) -> CurvesState:
-    """The same state, to be worked on."""
-    return state._replace(**{name: part.copy() for name, part in state._asdict().items()})
 
 
 def component_weights(state: CurvesState, least: float = KEPT) -> Floats:
@@ -108,21 +104,18 @@ def components(state: CurvesState, reference: Ints, least: float = KEPT) -> Iter
         weight = float(weights[track, field])
         if weight <= 0.0:
             return
-        posterior, sure = np.zeros_like(state.posterior), np.zeros(arms)
-        fit_all(
-            state.banks[track], state.spread, state.fields[field], state.belief[0], posterior, sure, state.room.copy()
-        )
-        column = np.zeros((arms, nodes))
+        posterior, column = empty_posterior(arms, nodes), np.zeros((arms, nodes))
+        fit_all(state.banks[track], state.spread, state.fields[field], state.belief[0], posterior)
         for k in range(arms):
-            covariances(posterior[k], sure[k], int(reference[k]), column[k])
-        mean, variance = posterior[:, MEAN].clip(0.0, 1.0), posterior[:, VARIANCE].copy()
+            covariances(posterior, k, int(reference[k]), column[k])
+        mean, variance = posterior.mean.clip(0.0, 1.0), posterior.variance
         for off in gone_on(state.banks[track], mean):
             variance += off**2
             column += off * off[np.arange(arms), reference][:, None]
         yield Component(weight, int(track), int(field), mean, variance, column)
 
 
-def gone_on(booked: Floats, mean: Floats) -> tuple[Floats, Floats]:
+def gone_on(booked: Records, mean: Floats) -> tuple[Floats, Floats]:
     """How far a curve may have gone on below the lowest and above the highest impact it was seen at; (arms, N + 1) each.
 
     The fields go back to the arm's level there, and doubt no more than their own size. Yet what people call a response often
@@ -132,7 +125,7 @@ def gone_on(booked: Floats, mean: Floats) -> tuple[Floats, Floats]:
     arms, nodes = mean.shape
     place, below, above = np.arange(nodes) / (nodes - 1), np.zeros((arms, nodes)), np.zeros((arms, nodes))
     for k in range(arms):
-        seen = np.flatnonzero(booked[COUNT, k] > 0)
+        seen = np.flatnonzero(booked["count"][k] > 0)
         if len(seen):
             below[k] = TREND * mean[k, seen[0]] * np.maximum(0.0, place[seen[0]] - place)
             above[k] = TREND * mean[k, seen[-1]] * np.maximum(0.0, place - place[seen[-1]])
@@ -148,11 +141,12 @@ def mixture(parts: list[Component]) -> tuple[Floats, Floats]:
 
 def observations(state: CurvesState) -> Floats:
     """(arms, N + 1): how many observations were booked at each impact, on the track in use."""
-    return np.asarray(state.banks[state.now["track"][0], COUNT].copy())
+    return np.asarray(state.banks["count"][state.now["track"][0]].copy())
 
 
 def seen_means(state: CurvesState, k: int) -> tuple[Ints, Floats, Floats]:
     """At which nodes an arm was seen, its mean reward there and how often, as far as the past is trusted."""
-    booked = state.banks[bank_of(state, int(state.now["age"][0]))][:, k]
-    nodes = np.flatnonzero(booked[COUNT] > 0)
-    return nodes, booked[PULLED, nodes] / booked[PRECISION, nodes], booked[COUNT, nodes]
+    booked = state.banks[bank_of(state, int(state.now["age"][0]))][k]
+    nodes = np.flatnonzero(booked["count"] > 0)
+    seen = booked[nodes]
+    return nodes, seen["pulled"] / seen["precision"], seen["count"]

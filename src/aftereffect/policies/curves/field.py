@@ -8,7 +8,7 @@ which is Matern's process of smoothness 3/2 with unit variance and length sqrt(3
 it reverts to zero over its length where nothing was seen, and it is as uncertain at the ends as in the middle. Observations
 are a precision `weight` per node. Mean, sample, variances and evidence each cost O(N), by an LDL' factorisation.
 
-A field of precisions is an array `bands` of three rows: the diagonal and the two diagonals beside it (entry i couples nodes
+A field of precisions is three arrays: the diagonal and the two diagonals beside it, `beside` and `second` (entry i couples nodes
 i, i + 1 and i, i + 2). `factorise` puts D and the two diagonals of L in their place.
 """
 
@@ -21,13 +21,11 @@ from aftereffect._random import Words, normal
 from aftereffect.model.curves import Floats
 
 SMALLEST_PIVOT = 1e-13  # of the diagonal: below it a pivot is rounding error, and the field must stay a distribution
-DIAGONAL, NEXT, SECOND = 0, 1, 2  # rows of `bands`
 
 
 @kernel
-def prior_bands(length: float, amplitude: float, bands: Floats) -> None:
+def prior_precisions(length: float, amplitude: float, diagonal: Floats, beside: Floats, second: Floats) -> None:
     """The prior's precisions: values, squared first and second differences, and what makes the ends stationary."""
-    diagonal, beside, second = bands[DIAGONAL], bands[NEXT], bands[SECOND]
     nodes = diagonal.shape[0]
     steps = nodes - 1.0
     decay = math.sqrt(3.0) / length
@@ -59,9 +57,8 @@ def prior_bands(length: float, amplitude: float, bands: Floats) -> None:
 
 
 @kernel
-def factorise(bands: Floats, weight: Floats) -> float:
+def factorise(diagonal: Floats, beside: Floats, second: Floats, weight: Floats) -> float:
     """Add the weights to the diagonal and factorise in place as L D L'; gives the log determinant."""
-    diagonal, beside, second = bands[DIAGONAL], bands[NEXT], bands[SECOND]
     nodes = diagonal.shape[0]
     total, product = 0.0, 1.0
     before, before2 = 1.0, 1.0  # pivots of the two nodes before
@@ -88,9 +85,8 @@ def factorise(bands: Floats, weight: Floats) -> float:
 
 
 @kernel
-def solve(bands: Floats, vector: Floats) -> float:
+def solve(diagonal: Floats, beside: Floats, second: Floats, vector: Floats) -> float:
     """Solve with the factorised field in place; gives the old vector times the solution."""
-    diagonal, beside, second = bands[DIAGONAL], bands[NEXT], bands[SECOND]
     nodes = diagonal.shape[0]
     length, one, two = 0.0, 0.0, 0.0
     for i in range(nodes):
@@ -103,14 +99,13 @@ def solve(bands: Floats, vector: Floats) -> float:
         scaled = value / diagonal[i]
         length += value * scaled
         vector[i] = scaled
-    back_substitute(bands, vector)
+    back_substitute(beside, second, vector)
     return length
 
 
 @helper
-def back_substitute(bands: Floats, vector: Floats) -> None:
+def back_substitute(beside: Floats, second: Floats, vector: Floats) -> None:
     """Solve L' x = vector in place."""
-    beside, second = bands[NEXT], bands[SECOND]
     one, two = 0.0, 0.0
     for i in range(beside.shape[0] - 1, -1, -1):
         value = vector[i] - beside[i] * one - second[i] * two
@@ -119,18 +114,16 @@ def back_substitute(bands: Floats, vector: Floats) -> None:
 
 
 @kernel
-def colour(bands: Floats, white: Floats, noise: Floats) -> None:
+def colour(diagonal: Floats, beside: Floats, second: Floats, white: Floats, noise: Floats) -> None:
     """White noise into noise with the factorised field's covariance: noise = L'^-1 D^-1/2 white."""
-    diagonal = bands[DIAGONAL]
     for i in range(diagonal.shape[0]):
         noise[i] = white[i] / math.sqrt(diagonal[i])
-    back_substitute(bands, noise)
+    back_substitute(beside, second, noise)
 
 
 @kernel
-def variances(bands: Floats, variance: Floats) -> None:
+def variances(diagonal: Floats, beside: Floats, second: Floats, variance: Floats) -> None:
     """The diagonal of the inverse (Takahashi's recursion from the last node to the first)."""
-    diagonal, beside, second = bands[DIAGONAL], bands[NEXT], bands[SECOND]
     own, later, across = 0.0, 0.0, 0.0  # covariances (i + 1, i + 1), (i + 2, i + 2) and (i + 1, i + 2)
     for i in range(diagonal.shape[0] - 1, -1, -1):
         low, far = beside[i], second[i]

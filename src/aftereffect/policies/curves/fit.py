@@ -5,29 +5,28 @@ straight line into a range nobody has visited: it goes back to the arm's own lev
 large fields are is chosen by the evidence of all arms together. Sizes are relative to the `scale` that rewards suggest: their
 mean where rates are low, the deviation of a coin elsewhere.
 
-Observations are booked at the node nearest to the impact they were made at: `booked` is (BOOKED, arms, nodes), in how many
-rounds, how many, their precision, their means and squared means weighted by it, and weight and weighted means as a fit reads
-them. The precision of an observation is that of a coin with the mean foretold for it (`noise`, (arms, nodes)), so it does not
-depend on what came, nor on where another model of the impact books it; a fit's weight has the round's shock in it too. `spread`
-is (2, arms): how rewards scatter compared with a coin, and the variance that a round adds whatever the number of observations.
-A `posterior` is (arms, PARTS, nodes), `sure` the precision of each arm's level in it.
+Observations are booked at the node nearest to the impact they were made at: `booked` is (arms, nodes), see BOOKED. The
+precision of an observation is that of a coin with the mean foretold for it (`noise`, (arms, nodes)), so it does not depend on
+what came, nor on where another model of the impact books it; a fit's weight has the round's shock in it too. `spread` says for
+every arm how rewards scatter compared with a coin, and the variance that a round adds whatever the number of observations.
 """
 
 from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from aftereffect._by_address import passed_by_address
 from aftereffect._compile import helper, in_python, kernel
 from aftereffect._random import Words, uniform
 from aftereffect.model.curves import Floats, Records
 from aftereffect.policies.curves.field import (
     colour,
     factorise,
-    prior_bands,
+    prior_precisions,
     refresh_white,
     solve,
     variances,
@@ -44,17 +43,45 @@ MISFIT = (
 )
 MOST_REVIEWED = 20_000  # nodes whose evidence is weighed in one review: it bounds the slowest decision
 
-ROUNDS, COUNT, PRECISION, PULLED, SQUARE, WEIGHT, PULL = 0, 1, 2, 3, 4, 5, 6  # rows of `booked`
-BOOKED = 7
-DISPERSION, SHOCK = 0, 1  # rows of `spread`
-FACTOR, MEAN, TILT, VARIANCE = 0, 3, 4, 5  # rows of a `posterior`; the factorised precision takes three
-PARTS = 6
-PRECISIONS, PULLS = 0, 1  # rows of `room`, workspace
-ROOM = 2
-
+# in how many rounds, how many, their precision, means and squares weighted by it; weight and weighted means as a fit reads them
+BOOKED = np.dtype([(name, "f8") for name in ("rounds", "count", "precision", "pulled", "square", "weight", "pull")])
+SPREAD = np.dtype([("dispersion", "f8"), ("shock", "f8")])
 FIELD = np.dtype([("length", "f8"), ("amplitude", "f8"), ("determinant", "f8")])
 BELIEF = np.dtype([("rate", "f8"), ("scale", "f8")])
 LEAST_RATE, MOST_RATE = 1e-4, 0.98  # that are believed typical: curves have to have room to differ from it
+
+
+class Posterior(NamedTuple):
+    """Every arm's curve as fitted, (arms, nodes) each: the level's `tilt` is by how much a curve moves with its arm's level."""
+
+    diagonal: Floats  # the factorised precision, see field
+    beside: Floats
+    second: Floats
+    mean: Floats
+    tilt: Floats
+    variance: Floats
+    sure: Floats  # (arms,): the precision of each arm's level
+    # workspace: what one arm's fit reads, (nodes,)
+    weight: Floats
+    pull: Floats
+
+
+passed_by_address(Posterior)
+
+
+def empty_posterior(arms: int, nodes: int) -> Posterior:
+    """Room for the curves of so many arms."""
+    shapes = dict.fromkeys(Posterior._fields, (arms, nodes)) | {
+        "weight": (nodes,),
+        "pull": (nodes,),
+        "sure": (arms,),
+    }
+    return Posterior(**{name: np.zeros(shape) for name, shape in shapes.items()})
+
+
+def fresh_spread(arms: int) -> Records:
+    """Before anything was seen rewards scatter as coins do."""
+    return np.array([(1.0, 0.0)] * arms, dtype=SPREAD)
 
 
 def fields_tried(nodes: int) -> Records:
@@ -66,9 +93,9 @@ def fields_tried(nodes: int) -> Records:
 @cache
 def prior_determinant(length: float, nodes: int) -> float:
     """Log determinant of the prior's precisions at amplitude one; by the interpreter, sooner than two kernels are compiled."""
-    bands = np.zeros((3, nodes))
-    in_python(prior_bands)(length, 1.0, bands)
-    return float(in_python(factorise)(bands, np.zeros(nodes)))
+    diagonal, beside, second, unseen = np.zeros((4, nodes))
+    in_python(prior_precisions)(length, 1.0, diagonal, beside, second)
+    return float(in_python(factorise)(diagonal, beside, second, unseen))
 
 
 @helper
@@ -78,29 +105,29 @@ def node_of(impact: float, steps: int) -> int:
 
 
 @helper
-def book(booked: Floats, k: int, impact: float, seen: float, reward: float, noise: float, shock: float) -> None:
+def book(booked: Any, k: int, impact: float, seen: float, reward: float, noise: float, shock: float) -> None:
     """Book a round's observations of arm k at an impact, with the variances foretold for one of them and for the round."""
-    node = node_of(impact, booked.shape[2] - 1)
+    here = booked[k, node_of(impact, booked.shape[1] - 1)]
     precision, weight = seen / noise, 1.0 / (noise / seen + shock)
-    booked[ROUNDS, k, node] += 1.0
-    booked[COUNT, k, node] += seen
-    booked[PRECISION, k, node] += precision
-    booked[PULLED, k, node] += precision * reward
-    booked[SQUARE, k, node] += precision * reward * reward
-    booked[WEIGHT, k, node] += weight
-    booked[PULL, k, node] += weight * reward
+    here.rounds += 1.0
+    here.count += seen
+    here.precision += precision
+    here.pulled += precision * reward
+    here.square += precision * reward * reward
+    here.weight += weight
+    here.pull += weight * reward
 
 
 @kernel
-def renew_scale(booked: Floats, belief: Any) -> None:
+def renew_scale(booked: Any, belief: Any) -> None:
     """The typical rate, each arm's mean counting alike, and how far curves may lie from it."""
     total, arms, seen = 0.0, 0.0, 0.0
-    for k in range(booked.shape[1]):
+    for k in range(booked.shape[0]):
         count, precision, pulled = 0.0, 0.0, 0.0
-        for i in range(booked.shape[2]):
-            count += booked[COUNT, k, i]
-            precision += booked[PRECISION, k, i]
-            pulled += booked[PULLED, k, i]
+        for i in range(booked.shape[1]):
+            count += booked[k, i].count
+            precision += booked[k, i].precision
+            pulled += booked[k, i].pulled
         if count > 0.0:
             trust = count / (count + 4.0)
             total += trust * pulled / precision
@@ -113,42 +140,41 @@ def renew_scale(booked: Floats, belief: Any) -> None:
 
 
 @helper
-def precision_of(booked: Floats, k: int, i: int, spread: Floats) -> float:
+def precision_of(weight: float, dispersion: float) -> float:
     """Precision of the mean reward booked at a node, as a value of the curve there."""
-    weight = booked[WEIGHT, k, i]
-    return float(weight / (spread[DISPERSION, k] + weight * MISFIT))
+    return weight / (dispersion + weight * MISFIT)
 
 
 @kernel
-def fit_arm(
-    booked: Floats, k: int, spread: Floats, field: Any, belief: Any, post: Floats, room: Floats
-) -> tuple[float, float]:
-    """Arm k's posterior: factor, mean and tilt into `post`; gives the precision of its level and its log evidence.
+def fit_arm(booked: Any, k: int, spread: Any, field: Any, belief: Any, posterior: Posterior) -> float:
+    """Arm k's posterior but for its variance; gives its log evidence.
 
     Given the level l the mean is l tilt + rest, with tilt = 1 - A^-1 w: where much was seen, the level says nothing.
     Evidence leaves out what a track cannot change, the rewards' squares by their own precision. What a node's misfit takes
     from that is `within`: without it a track that books all in one place would gain or lose by the misfit alone.
     """
-    weight, pull, within = room[PRECISIONS], room[PULLS], 0.0
+    weight, pull, dispersion, within = posterior.weight, posterior.pull, spread[k].dispersion, 0.0
     for i in range(weight.shape[0]):
-        weight[i], pull[i] = precision_of(booked, k, i, spread), 0.0
+        here = booked[k, i]
+        weight[i], pull[i] = precision_of(here.weight, dispersion), 0.0
         if weight[i] > 0.0:
-            rest = booked[PULL, k, i] / booked[WEIGHT, k, i] - belief.rate
-            full = booked[WEIGHT, k, i] / spread[DISPERSION, k]
+            rest = here.pull / here.weight - belief.rate
+            full = here.weight / dispersion
             pull[i] = weight[i] * rest
             within += (full - weight[i]) * rest * rest - math.log(full / weight[i])
-    bands, mean, tilt = post[FACTOR:MEAN], post[MEAN], post[TILT]
+    diagonal, beside, second = posterior.diagonal[k], posterior.beside[k], posterior.second[k]
+    mean, tilt = posterior.mean[k], posterior.tilt[k]
     nodes, amplitude, off = weight.shape[0], field.amplitude * belief.scale, LEVEL * belief.scale
-    prior_bands(field.length, amplitude, bands)
-    determinant = factorise(bands, weight)
+    prior_precisions(field.length, amplitude, diagonal, beside, second)
+    determinant = factorise(diagonal, beside, second, weight)
     sure, left = 1.0 / (off * off), 0.0
     for i in range(nodes):
         mean[i] = pull[i]
         tilt[i] = weight[i]
         sure += weight[i]
         left += pull[i]
-    explained = solve(bands, mean)
-    sure -= solve(bands, tilt)
+    explained = solve(diagonal, beside, second, mean)
+    sure -= solve(diagonal, beside, second, tilt)
     for i in range(nodes):
         left -= tilt[i] * pull[i]
     level = left / sure
@@ -156,38 +182,37 @@ def fit_arm(
         tilt[i] = 1.0 - tilt[i]
         mean[i] += belief.rate + level * tilt[i]
     prior = field.determinant - 2.0 * nodes * math.log(amplitude) - 2.0 * math.log(off)
-    return sure, 0.5 * (explained + level * left - determinant - math.log(sure) + prior + within)
+    posterior.sure[k] = sure
+    return float(0.5 * (explained + level * left - determinant - math.log(sure) + prior + within))
 
 
 @kernel
-def spread_of(post: Floats, sure: float) -> None:
-    """The posterior's variances, after `fit_arm`."""
-    variances(post[FACTOR:MEAN], post[VARIANCE])
-    tilt, variance = post[TILT], post[VARIANCE]
+def spread_of(posterior: Posterior, k: int) -> None:
+    """Arm k's variances, after `fit_arm`."""
+    tilt, variance, sure = posterior.tilt[k], posterior.variance[k], posterior.sure[k]
+    variances(posterior.diagonal[k], posterior.beside[k], posterior.second[k], variance)
     for i in range(tilt.shape[0]):
         variance[i] += tilt[i] * tilt[i] / sure
 
 
 @kernel
-def covariances(post: Floats, sure: float, node: int, column: Floats) -> None:
-    """Covariance of the curve at every node with that at one, after `fit_arm`."""
-    tilt = post[TILT]
+def covariances(posterior: Posterior, k: int, node: int, column: Floats) -> None:
+    """Covariance of arm k's curve at every node with that at one, after `fit_arm`."""
+    tilt, sure = posterior.tilt[k], posterior.sure[k]
     for i in range(column.shape[0]):
         column[i] = 0.0
     column[node] = 1.0
-    solve(post[FACTOR:MEAN], column)
+    solve(posterior.diagonal[k], posterior.beside[k], posterior.second[k], column)
     for i in range(column.shape[0]):
         column[i] += tilt[i] * tilt[node] / sure
 
 
 @kernel
-def fit_all(
-    booked: Floats, spread: Floats, field: Any, belief: Any, posterior: Floats, sure: Floats, room: Floats
-) -> None:
+def fit_all(booked: Any, spread: Any, field: Any, belief: Any, posterior: Posterior) -> None:
     """Every arm's posterior under a field, variances included."""
-    for k in range(sure.shape[0]):
-        sure[k], _ = fit_arm(booked, k, spread, field, belief, posterior[k], room)
-        spread_of(posterior[k], sure[k])
+    for k in range(booked.shape[0]):
+        fit_arm(booked, k, spread, field, belief, posterior)
+        spread_of(posterior, k)
 
 
 @helper
@@ -197,21 +222,19 @@ def as_response(value: float) -> float:
 
 
 @kernel
-def draw_curves(
-    posterior: Floats, sure: Floats, size: float, kept: float, white: Floats, rng: Words, drawn: Floats
-) -> None:
+def draw_curves(posterior: Posterior, size: float, kept: float, white: Floats, rng: Words, drawn: Floats) -> None:
     """A curve for every arm; deviations from the mean are `size` times a posterior sample's, `kept` of them the last draw's.
 
     `white` is (arms, nodes + 1): the noise behind the field, and behind the level.
     """
     for k in range(drawn.shape[0]):
-        post, curve = posterior[k], drawn[k]
+        mean, tilt, curve = posterior.mean[k], posterior.tilt[k], drawn[k]
         nodes = curve.shape[0]
         refresh_white(rng, kept, white[k])
-        colour(post[FACTOR:MEAN], white[k, :nodes], curve)
-        level = white[k, nodes] / math.sqrt(sure[k])
+        colour(posterior.diagonal[k], posterior.beside[k], posterior.second[k], white[k, :nodes], curve)
+        level = white[k, nodes] / math.sqrt(posterior.sure[k])
         for i in range(nodes):
-            curve[i] = as_response(post[MEAN, i] + size * (curve[i] + level * post[TILT, i]))
+            curve[i] = as_response(mean[i] + size * (curve[i] + level * tilt[i]))
 
 
 @kernel
@@ -235,7 +258,7 @@ ALIKE = 12.0  # rounds that speak for an arm's noise being that of all arms
 
 
 @kernel
-def renew_noise(booked: Floats, posterior: Floats, noise: Floats, spread: Floats, counted: bool) -> None:
+def renew_noise(booked: Any, posterior: Posterior, noise: Floats, spread: Any, counted: bool) -> None:
     """How much rewards scatter around the fitted curves: a coin's variance m (1 - m), times a dispersion, plus a shock.
 
     Residuals are compared with a coin's, degrees of freedom of the fit subtracted. Less scatter than a coin's makes the
@@ -247,25 +270,26 @@ def renew_noise(booked: Floats, posterior: Floats, noise: Floats, spread: Floats
     for step in range(2):
         for k in range(arms):
             found, free, shared, rounds = 0.0, 0.0, 0.0, 0.0
-            mean, variance = posterior[k, MEAN], posterior[k, VARIANCE]
+            mean, variance = posterior.mean[k], posterior.variance[k]
             for i in range(nodes):
-                precision, told = booked[PRECISION, k, i], booked[ROUNDS, k, i]
-                if precision > 0.0:
-                    rest = booked[SQUARE, k, i] - 2.0 * mean[i] * booked[PULLED, k, i] + mean[i] * mean[i] * precision
+                here = booked[k, i]
+                if here.precision > 0.0:
+                    rest = here.square - 2.0 * mean[i] * here.pulled + mean[i] * mean[i] * here.precision
                     found += max(0.0, rest)
-                    free += told - min(told, precision_of(booked, k, i, spread) * variance[i])
-                    rounds += told
-                    shared += precision
+                    fitted = precision_of(here.weight, spread[k].dispersion) * variance[i]
+                    free += here.rounds - min(here.rounds, fitted)
+                    rounds += here.rounds
+                    shared += here.precision
             if step == 0:
                 all_found += found
                 all_free += free
             else:
                 common = all_found / all_free
                 ratio = (found + ALIKE * common) / (free + ALIKE)
-                spread[DISPERSION, k] = 1.0 if counted else min(1.0, max(LEAST_DISPERSION, ratio))
-                spread[SHOCK, k] = max(0.0, ratio - 1.0) * rounds / shared if shared > 0.0 else 0.0
+                spread[k].dispersion = 1.0 if counted else min(1.0, max(LEAST_DISPERSION, ratio))
+                spread[k].shock = max(0.0, ratio - 1.0) * rounds / shared if shared > 0.0 else 0.0
     for k in range(arms):
-        mean, variance = posterior[k, MEAN], posterior[k, VARIANCE]
+        mean, variance = posterior.mean[k], posterior.variance[k]
         for i in range(nodes):
             m, off = as_response(mean[i]), math.sqrt(variance[i])
             m = min(0.5, m + off) if m < 0.5 else max(0.5, m - off)

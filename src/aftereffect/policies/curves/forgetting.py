@@ -12,8 +12,7 @@ A bank that has led loses its lead to what foretells better *now*: none is ever 
 faster bank takes over, responses have changed, and what the slower ones hold beyond it is from before: they take over what it
 holds, and then forget it more slowly. So after an abrupt change the past begins anew, as in a restart.
 
-`scores` and `leads` have one entry per bank, the first forgets nothing; `foretold` is (banks, 2, arms, N + 1), means and
-variances.
+`scores` and `leads` have one entry per bank, the first forgets nothing; `foretold` is (banks, arms, N + 1).
 """
 
 from __future__ import annotations
@@ -25,9 +24,10 @@ import numpy as np
 
 from aftereffect._compile import helper, kernel
 from aftereffect.model.curves import Floats
-from aftereffect.policies.curves.fit import DISPERSION, SHOCK, book, node_of
+from aftereffect.policies.curves.fit import book, node_of
 from aftereffect.policies.curves.tracks import ALARM
 
+FORETOLD = np.dtype([("mean", "f8"), ("variance", "f8")])
 TEMPERED = 0.5  # power to which evidence is taken before anybody is told: what is foretold is estimated
 SUREST = 1e-3  # no reward is foretold with more certainty: one surprise must not decide
 POWERS = (0.0, 3.0, 15.0, 63.0)  # all of the past, its latest quarter, sixteenth, 64th
@@ -57,26 +57,31 @@ def leading(leads: Floats, age: int) -> int:
 
 
 @kernel
-def hand_down(banks: Floats, leads: Floats, age: int) -> None:
+def hand_down(banks: Any, leads: Floats, age: int) -> None:
     """Let the slower banks take over what a faster one holds, and how it stands; `banks` are those that forget."""
     source = banks[age - 1]
     for j in range(1, age):
         leads[j] = leads[age]
-        for row in range(source.shape[0]):
-            for k in range(source.shape[1]):
-                for i in range(source.shape[2]):
-                    banks[j - 1, row, k, i] = source[row, k, i]
+        for k in range(source.shape[0]):
+            for i in range(source.shape[1]):
+                banks[j - 1, k, i] = source[k, i]
 
 
 @kernel
-def forget(banks: Floats, powers: Floats, before: int, now: int) -> None:
+def forget(banks: Any, powers: Floats, before: int, now: int) -> None:
     """Let the past fade from one round to another, in the banks of all ages but the first."""
     for j in range(1, powers.shape[0]):
         kept, bank = (before / now) ** powers[j], banks[j - 1]
-        for row in range(bank.shape[0]):
-            for k in range(bank.shape[1]):
-                for i in range(bank.shape[2]):
-                    bank[row, k, i] *= kept
+        for k in range(bank.shape[0]):
+            for i in range(bank.shape[1]):
+                here = bank[k, i]
+                here.rounds *= kept
+                here.count *= kept
+                here.precision *= kept
+                here.pulled *= kept
+                here.square *= kept
+                here.weight *= kept
+                here.pull *= kept
 
 
 @helper
@@ -89,10 +94,10 @@ def _surprise(told: float, reward: float) -> float:
 def judge_and_book(
     scores: Floats,
     leads: Floats,
-    banks: Floats,
-    foretold: Floats,
+    banks: Any,
+    foretold: Any,
     noise: Floats,
-    spread: Floats,
+    spread: Any,
     impact: Floats,
     seen: Floats,
     reward: Floats,
@@ -109,17 +114,17 @@ def judge_and_book(
         together += 1 if seen[k] > 0.0 else 0
     for k in range(seen.shape[0]):
         if seen[k] > 0.0:
-            node = node_of(impact[k], foretold.shape[3] - 1)
-            mean = min(1.0 - SUREST, max(SUREST, foretold[0, 0, k, node]))
-            shock = together * spread[SHOCK, k]
-            blur = spread[DISPERSION, k] * noise[k, node] / seen[k] + shock + foretold[0, 1, k, node]
+            node = node_of(impact[k], foretold.shape[2] - 1)
+            mean = min(1.0 - SUREST, max(SUREST, foretold[0, k, node].mean))
+            shock = together * spread[k].shock
+            blur = spread[k].dispersion * noise[k, node] / seen[k] + shock + foretold[0, k, node].variance
             tosses = mean * (1.0 - mean) / blur
             plain = _surprise(mean, reward[k])
             for j in range(1, scores.shape[0]):
-                gain = tosses * (plain - _surprise(foretold[j, 0, k, node], reward[k]))
+                gain = tosses * (plain - _surprise(foretold[j, k, node].mean, reward[k]))
                 scores[j] += gain
                 leads[j] += gain
-                book(banks[j - 1], k, impact[k], seen[k], reward[k], noise[k, node], spread[SHOCK, k])
+                book(banks[j - 1], k, impact[k], seen[k], reward[k], noise[k, node], spread[k].shock)
     top = leads[0]
     for j in range(1, leads.shape[0]):
         top = max(top, leads[j])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from aftereffect._compile import helper, kernel
-from aftereffect.model.curves import Floats
 from aftereffect.policies.curves.fit import (
-    MEAN,
-    VARIANCE,
+    Posterior,
     as_response,
     covariances,
     draw_by_evidence,
@@ -26,14 +25,14 @@ NEGLIGIBLE = 0.05  # evidence against the best field's below which a field is le
 @kernel
 def review(state: CurvesState, t: int) -> bool:
     """Learn smoothness, noise, memory and drift anew, if it is time to; tells whether it was."""
-    now, belief, spread, room = state.now[0], state.belief[0], state.spread, state.room
+    now, belief, spread, posterior = state.now[0], state.belief[0], state.spread, state.posterior
     if t < now.review_at:
         return False
     fade(state, t)
     trust(state, t)
     renew_scale(state.banks[bank_of(state, now.age)], belief)
     banks, evidence = state.banks[: state.tracks.shape[0]], state.evidence
-    weigh_models(banks, spread, state.fields, belief, t, state.posterior[0], room, evidence)
+    weigh_models(banks, spread, state.fields, belief, t, posterior, evidence)
     weigh_tracks(evidence, state.track_evidence)
     now.against = max(now.against, evidence_against(state.track_evidence))
     if now.learns_memory == 1:
@@ -42,10 +41,10 @@ def review(state: CurvesState, t: int) -> bool:
         state.field_evidence[j] = evidence[now.track, j]
     booked = state.banks[bank_of(state, now.age)]
     if now.age > 0:  # how smooth responses are now, not how they were
-        weigh_fields(booked, spread, state.fields, belief, t, state.posterior[0], room, state.field_evidence)
+        weigh_fields(booked, spread, state.fields, belief, t, posterior, state.field_evidence)
     now.field = draw_by_evidence(state.field_evidence, state.rng)
-    fit_all(booked, spread, state.fields[now.field], belief, state.posterior, state.sure, room)
-    renew_noise(booked, state.posterior, state.noise, spread, now.measured == 0)
+    fit_all(booked, spread, state.fields[now.field], belief, posterior)
+    renew_noise(booked, posterior, state.noise, spread, now.measured == 0)
     now.review_at = t + 1 + int(state.tuning[0].review * t)
     return True
 
@@ -54,9 +53,9 @@ def review(state: CurvesState, t: int) -> bool:
 def fit_bank(state: CurvesState, age: int, field: int) -> None:
     """Every arm's curve from the bank of an age under a field, into `posterior`; covariances with home into `column`."""
     booked = state.banks[bank_of(state, age)]
-    fit_all(booked, state.spread, state.fields[field], state.belief[0], state.posterior, state.sure, state.room)
+    fit_all(booked, state.spread, state.fields[field], state.belief[0], state.posterior)
     for k in range(state.home.shape[0]):
-        covariances(state.posterior[k], state.sure[k], state.home[k], state.column[k])
+        covariances(state.posterior, k, state.home[k], state.column[k])
 
 
 @kernel
@@ -66,13 +65,16 @@ def mix(state: CurvesState) -> None:
     The curves of the field in use stay in `posterior` to be sampled from.
     """
     now, mixed, home, evidence = state.now[0], state.mixed, state.home, state.field_evidence
+    mean, variance = state.posterior.mean, state.posterior.variance
     top, total = -math.inf, 0.0
     for j in range(evidence.shape[0]):
         top = max(top, evidence[j])
     for j in range(evidence.shape[0]):
         weight = math.exp(evidence[j] - top)
         total += weight if weight > NEGLIGIBLE or j == now.field else 0.0
-    mixed[:] = 0.0
+    for k in range(home.shape[0]):
+        for i in range(mixed.shape[1]):
+            mixed[k, i].mean = mixed[k, i].variance = mixed[k, i].with_home = 0.0
     fields = evidence.shape[0]
     for step in range(1, fields + 1):
         j = (now.field + step) % fields  # the field in use comes last, and stays
@@ -82,26 +84,28 @@ def mix(state: CurvesState) -> None:
         weight /= total
         fit_bank(state, now.age, j)
         for k in range(home.shape[0]):
-            post, at = state.posterior[k], state.posterior[k, MEAN, home[k]]
-            for i in range(mixed.shape[2]):
-                mixed[0, k, i] += weight * post[MEAN, i]
-                mixed[1, k, i] += weight * (post[VARIANCE, i] + post[MEAN, i] * post[MEAN, i])
-                mixed[2, k, i] += weight * (state.column[k, i] + post[MEAN, i] * at)
+            at = mean[k, home[k]]
+            for i in range(mixed.shape[1]):
+                here = mixed[k, i]
+                here.mean += weight * mean[k, i]
+                here.variance += weight * (variance[k, i] + mean[k, i] * mean[k, i])
+                here.with_home += weight * (state.column[k, i] + mean[k, i] * at)
     for k in range(home.shape[0]):
-        at = mixed[0, k, home[k]]
-        for i in range(mixed.shape[2]):
-            mixed[1, k, i] = max(0.0, mixed[1, k, i] - mixed[0, k, i] * mixed[0, k, i])
-            mixed[2, k, i] -= mixed[0, k, i] * at
+        at = mixed[k, home[k]].mean
+        for i in range(mixed.shape[1]):
+            here = mixed[k, i]
+            here.variance = max(0.0, here.variance - here.mean * here.mean)
+            here.with_home -= here.mean * at
 
 
 @kernel
 def take_as_mixed(state: CurvesState) -> None:
     """Let the field in `posterior` alone be believed."""
     for k in range(state.home.shape[0]):
-        for i in range(state.mixed.shape[2]):
-            state.mixed[0, k, i] = state.posterior[k, MEAN, i]
-            state.mixed[1, k, i] = state.posterior[k, VARIANCE, i]
-            state.mixed[2, k, i] = state.column[k, i]
+        for i in range(state.mixed.shape[1]):
+            here = state.mixed[k, i]
+            here.mean, here.variance = state.posterior.mean[k, i], state.posterior.variance[k, i]
+            here.with_home = state.column[k, i]
 
 
 @kernel
@@ -115,17 +119,17 @@ def look(state: CurvesState, t: int) -> None:
             foretell(state.posterior, foretold[age])
     mix(state)
     for k in range(state.home.shape[0]):
-        for i in range(state.mixed.shape[2]):
-            foretold[now.age, 0, k, i] = as_response(state.mixed[0, k, i])
-            foretold[now.age, 1, k, i] = state.mixed[1, k, i]
+        for i in range(state.mixed.shape[1]):
+            told = foretold[now.age, k, i]
+            told.mean, told.variance = as_response(state.mixed[k, i].mean), state.mixed[k, i].variance
 
 
 @helper
-def foretell(posterior: Floats, foretold: Floats) -> None:
-    for k in range(posterior.shape[0]):
-        for i in range(posterior.shape[2]):
-            foretold[0, k, i] = as_response(posterior[k, MEAN, i])
-            foretold[1, k, i] = posterior[k, VARIANCE, i]
+def foretell(posterior: Posterior, foretold: Any) -> None:
+    for k in range(foretold.shape[0]):
+        for i in range(foretold.shape[1]):
+            told = foretold[k, i]
+            told.mean, told.variance = as_response(posterior.mean[k, i]), posterior.variance[k, i]
 
 
 @kernel
@@ -133,4 +137,4 @@ def draw_steep(state: CurvesState) -> None:
     """Curves of full size from the exploring field, which is then what is believed."""
     fit_bank(state, state.now[0].age, 0)
     take_as_mixed(state)
-    draw_curves(state.posterior, state.sure, 1.0, 0.0, state.fresh, state.rng, state.drawn)
+    draw_curves(state.posterior, 1.0, 0.0, state.fresh, state.rng, state.drawn)

@@ -11,19 +11,7 @@ from typing import Any
 import numpy as np
 
 from aftereffect.model.curves import Floats, Records
-from aftereffect.policies.curves.fit import (
-    COUNT,
-    DISPERSION,
-    LEAST_RATE,
-    MOST_RATE,
-    PRECISION,
-    PULL,
-    PULLED,
-    ROUNDS,
-    SHOCK,
-    SQUARE,
-    WEIGHT,
-)
+from aftereffect.policies.curves.fit import LEAST_RATE, MOST_RATE
 from aftereffect.policies.curves.state import STAGES, CurvesState
 from aftereffect.policies.sense import require_sense
 from aftereffect.policies.setting import MOST_ROUNDS
@@ -56,8 +44,8 @@ def check_curves(state: CurvesState, fresh: CurvesState) -> None:
     check_booked("banks", state.banks)
     for name in ("evidence", "field_evidence", "track_evidence", "scores", "leads"):
         check_evidence(name, getattr(state, name))
-    require_within("foretold", state.foretold[:, 0], 0.0, 1.0)
-    require_within("foretold", state.foretold[:, 1], -ROUNDING, MOST_SHOCK)
+    require_within("foretold", state.foretold["mean"], 0.0, 1.0)
+    require_within("foretold", state.foretold["variance"], -ROUNDING, MOST_SHOCK)
     require_within("white", state.white, -FARTHEST, FARTHEST)
     require_within("credit", state.credit, -len(state.credit), len(state.credit))
 
@@ -80,10 +68,9 @@ def _check_now(state: CurvesState, fresh: CurvesState) -> None:
 
 
 def _check_levels(state: CurvesState, fresh: CurvesState) -> None:
-    low, high = fresh.bounds
     for name, levels in (("home", state.home), ("levels", state.levels)):
         if name == "home" or state.now["hold_until"][0] > 0:  # before the first decision there are none
-            require_within(name, levels, low, high)
+            require_within(name, levels, fresh.low, fresh.high)
             require_sense(name, bool(levels.sum() == fresh.home.sum()), levels)
 
 
@@ -103,11 +90,11 @@ def check_belief(belief: Records) -> None:
     require_sense("belief.scale", bool(np.all(apart <= ROUNDING * rate)), scale)
 
 
-def check_scatter(noise: Floats, spread: Floats) -> None:
+def check_scatter(noise: Floats, spread: Records) -> None:
     """How much rewards or measures scatter."""
     require_within("noise", noise, LEAST_VARIANCE, MOST_VARIANCE + ROUNDING)
-    require_within("spread", spread[DISPERSION], LEAST_VARIANCE, 1.0 + ROUNDING)
-    require_within("spread", spread[SHOCK], 0.0, MOST_SHOCK)
+    require_within("spread", spread["dispersion"], LEAST_VARIANCE, 1.0 + ROUNDING)
+    require_within("spread", spread["shock"], 0.0, MOST_SHOCK)
 
 
 def check_evidence(name: str, evidence: Floats) -> None:
@@ -115,17 +102,16 @@ def check_evidence(name: str, evidence: Floats) -> None:
     require_within(name, evidence, -MOST_EVIDENCE, MOST_EVIDENCE)
 
 
-def check_booked(name: str, booked: Floats) -> None:
+def check_booked(name: str, booked: Records) -> None:
     """Sums over the same observations of something in [0, 1] (see `fit`); those that fade do so together."""
-    rows = np.moveaxis(booked, -3, 0)
-    count, precision, weight = rows[COUNT], rows[PRECISION], rows[WEIGHT]
+    count, precision, weight = booked["count"], booked["precision"], booked["weight"]
     bounds = (
-        (rows[ROUNDS], MOST_SEEN),
+        (booked["rounds"], MOST_SEEN),
         (count, MOST_SEEN),
         (count, precision),  # an observation counts as one over its variance; these four are so without rounding
-        (rows[PULLED], precision),
-        (rows[SQUARE], rows[PULLED]),
-        (rows[PULL], weight),
+        (booked["pulled"], precision),
+        (booked["square"], booked["pulled"]),
+        (booked["pull"], weight),
         (precision * LEAST_VARIANCE, count + FADED),
         (weight * (1 - ROUNDING), precision + FADED),
     )

@@ -11,6 +11,7 @@ from aftereffect._compile import helper, kernel
 from aftereffect._random import Words
 from aftereffect.model.curves import Floats, Records
 from aftereffect.oracle.search import Ints
+from aftereffect.policies.curves.fit import Posterior
 from aftereffect.policies.curves.forgetting import evidence_of_drift, forget, hand_down, judge_and_book, leading
 from aftereffect.policies.curves.tracks import book_all, follow
 
@@ -39,6 +40,7 @@ NOW = np.dtype(
     + [(name, "i8") for name in ("learns_memory", "may_take_turns", "takes_turns", "measured")]
     + [(name, "f8") for name in ("against", "moved", "seen", "shares")]
 )
+MIXED = np.dtype([("mean", "f8"), ("variance", "f8"), ("with_home", "f8")])  # the last is the covariance with home
 STAGES = ("home", "trying", "searching", "moving")
 HOME, TRYING, SEARCHING, MOVING = range(4)
 
@@ -61,12 +63,13 @@ class CurvesState(NamedTuple):
     powers: Floats  # (ages,), see forgetting
     scores: Floats  # (ages,)
     leads: Floats  # (ages,)
-    banks: Floats  # (tracks + ages - 1, BOOKED, arms, N + 1): what each track has booked, and what forgets that in use
-    foretold: Floats  # (ages, 2, arms, N + 1): mean curves and their variances at the last decision
+    banks: Records  # (tracks + ages - 1, arms, N + 1): what each track has booked, and what forgets that in use
+    foretold: Records  # (ages, arms, N + 1): mean curves and their variances at the last decision
     noise: Floats  # (arms, N + 1)
-    spread: Floats  # (2, arms)
+    spread: Records  # (arms,)
     white: Floats  # (arms, N + 2): noise behind the last draw
-    bounds: Ints  # (2, arms): lowest and highest levels
+    low: Ints  # levels that are allowed
+    high: Ints
     levels: Ints  # as last chosen
     home: Ints
     credit: Floats  # what each arm still has to get of its turns
@@ -74,15 +77,13 @@ class CurvesState(NamedTuple):
     target: Ints
     midway: Ints
     spare: Ints
-    posterior: Floats  # (arms, PARTS, N + 1)
-    sure: Floats
-    mixed: Floats  # (3, arms, N + 1): mean, variance, covariance with home
+    posterior: Posterior
+    mixed: Records  # (arms, N + 1): over all fields
     column: Floats  # (arms, N + 1): covariance with home under the field in `posterior`
     across: Floats  # and with the target
     drawn: Floats
     value: Floats
     fresh: Floats  # (arms, N + 2)
-    room: Floats
     work: Floats
 
 
@@ -93,8 +94,8 @@ GIVEN = (
 )  # the policy's own constants: not saved, so that an agent file outlives a change of them
 # fields that hold nothing from one call to the next
 WORKSPACE = (
-    *("target", "midway", "spare", "posterior", "sure", "mixed", "column", "across"),
-    *("drawn", "value", "fresh", "room", "work"),
+    *("target", "midway", "spare", "posterior", "mixed", "column", "across"),
+    *("drawn", "value", "fresh", "work"),
 )
 
 

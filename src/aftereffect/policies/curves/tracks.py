@@ -17,7 +17,7 @@ from aftereffect._compile import helper, kernel
 from aftereffect.model.curves import Floats, Records
 from aftereffect.policies.curves.fit import (
     MOST_REVIEWED,
-    SHOCK,
+    Posterior,
     book,
     fit_arm,
     node_of,
@@ -80,35 +80,33 @@ def follow(tracks: Any, impact: Floats, allocation: Floats, seen: Floats, known:
 
 
 @helper
-def book_all(
-    banks: Floats, impact: Floats, seen: Floats, reward: Floats, noise: Floats, spread: Floats, track: int
-) -> None:
+def book_all(banks: Any, impact: Floats, seen: Floats, reward: Floats, noise: Floats, spread: Any, track: int) -> None:
     """Book what was seen on every track, as noisy as the one in use foretold; banks beyond the tracks' are left alone."""
     for k in range(seen.shape[0]):
         if seen[k] > 0.0:
             variance = noise[k, node_of(impact[track, k], noise.shape[1] - 1)]
             for m in range(impact.shape[0]):
-                book(banks[m], k, impact[m, k], seen[k], reward[k], variance, spread[SHOCK, k])
+                book(banks[m], k, impact[m, k], seen[k], reward[k], variance, spread[k].shock)
 
 
 @kernel
 def weigh_fields(
-    booked: Floats, spread: Floats, fields: Any, belief: Any, t: int, post: Floats, room: Floats, evidence: Floats
+    booked: Any, spread: Any, fields: Any, belief: Any, t: int, posterior: Posterior, evidence: Floats
 ) -> None:
     """Log evidence of every field in one bank, summed over the arms; of very many arms a part stands for all."""
-    arms, nodes = booked.shape[1], booked.shape[2]
+    arms, nodes = booked.shape
     looked = min(arms, max(1, MOST_REVIEWED // nodes))
     first = t % arms if looked < arms else 0
     for j in range(evidence.shape[0]):
         evidence[j] = 0.0
         for step in range(looked):
             k = (first + step) % arms
-            evidence[j] += fit_arm(booked, k, spread, fields[j], belief, post, room)[1]
+            evidence[j] += fit_arm(booked, k, spread, fields[j], belief, posterior)
 
 
 @kernel
 def weigh_models(
-    banks: Floats, spread: Floats, fields: Any, belief: Any, t: int, post: Floats, room: Floats, evidence: Floats
+    banks: Any, spread: Any, fields: Any, belief: Any, t: int, posterior: Posterior, evidence: Floats
 ) -> None:
     """Log evidence of every field on every track.
 
@@ -116,7 +114,7 @@ def weigh_models(
     seem right.
     """
     for m in range(evidence.shape[0]):
-        weigh_fields(banks[m], spread, fields, belief, t, post, room, evidence[m])
+        weigh_fields(banks[m], spread, fields, belief, t, posterior, evidence[m])
 
 
 @kernel

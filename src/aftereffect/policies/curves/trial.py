@@ -6,7 +6,7 @@ import math
 
 from aftereffect._compile import helper, kernel
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.curves.fit import DISPERSION, SHOCK, VARIANCE, as_response, covariances
+from aftereffect.policies.curves.fit import as_response, covariances
 from aftereffect.policies.curves.state import TRYING, CurvesState, copy_levels, patience, shortest_hold
 
 TRIALS = 4  # places on the way to a target: all of it, half, a quarter, an eighth
@@ -56,7 +56,8 @@ def worth(state: CurvesState, doubt: float, t: float, levels: Ints) -> tuple[flo
     """
     tuning, now, home, target = state.tuning[0], state.now[0], state.home, state.target
     mixed, posterior, column, across, midway = state.mixed, state.posterior, state.column, state.across, state.midway
-    steps, memory, patient = mixed.shape[2] - 1, state.tracks[now.track].memory, patience(state, t)
+    own = posterior.variance
+    steps, memory, patient = mixed.shape[1] - 1, state.tracks[now.track].memory, patience(state, t)
     reach = (tuning.reach + patient * patient * (tuning.late_reach - tuning.reach)) * t * doubt
     risk = tuning.risk * tuning.caution * (1.0 - patient)
     density = max(1e-9, now.seen / max(1e-9, now.shares))  # observations that a share of one brings in a round
@@ -64,11 +65,12 @@ def worth(state: CurvesState, doubt: float, t: float, levels: Ints) -> tuple[flo
     for k in range(home.shape[0]):
         i, j = target[k], home[k]
         p, q = i / steps, j / steps
-        covariances(posterior[k], state.sure[k], i, across[k])
-        earned += q * as_response(mixed[0, k, j])
-        far += p * as_response(mixed[0, k, i]) - q * as_response(mixed[0, k, j])
-        far_variance += _difference(p, mixed[1, k, i], q, mixed[1, k, j], mixed[2, k, i])
-        far_single += _difference(p, posterior[k, VARIANCE, i], q, posterior[k, VARIANCE, j], column[k, i])
+        covariances(posterior, k, i, across[k])
+        there, here = mixed[k, i], mixed[k, j]
+        earned += q * as_response(here.mean)
+        far += p * as_response(there.mean) - q * as_response(here.mean)
+        far_variance += _difference(p, there.variance, q, here.variance, there.with_home)
+        far_single += _difference(p, own[k, i], q, own[k, j], column[k, i])
     best, length, chosen, part = 0.0, 0.0, 0.0, 1.0
     for _ in range(TRIALS if far_variance > TINY and far_single > TINY else 0):
         part_way(home, target, part, midway)
@@ -76,13 +78,12 @@ def worth(state: CurvesState, doubt: float, t: float, levels: Ints) -> tuple[flo
         for k in range(home.shape[0]):
             i, j, z = midway[k], home[k], target[k]
             p, q, r = i / steps, j / steps, z / steps
-            gain += p * as_response(mixed[0, k, i]) - q * as_response(mixed[0, k, j])
-            variance += _difference(p, mixed[1, k, i], q, mixed[1, k, j], mixed[2, k, i])
-            single += _difference(p, posterior[k, VARIANCE, i], q, posterior[k, VARIANCE, j], column[k, i])
-            alike += (
-                p * r * across[k, i] - q * r * column[k, z] - p * q * column[k, i] + q * q * posterior[k, VARIANCE, j]
-            )
-            blur += p * state.spread[DISPERSION, k] * state.noise[k, i] / density + p * p * state.spread[SHOCK, k]
+            there, here, spread = mixed[k, i], mixed[k, j], state.spread[k]
+            gain += p * as_response(there.mean) - q * as_response(here.mean)
+            variance += _difference(p, there.variance, q, here.variance, there.with_home)
+            single += _difference(p, own[k, i], q, own[k, j], column[k, i])
+            alike += p * r * across[k, i] - q * r * column[k, z] - p * q * column[k, i] + q * q * own[k, j]
+            blur += p * spread.dispersion * state.noise[k, i] / density + p * p * spread.shock
         if variance > TINY and single > TINY and alike > 0.0:
             shared = min(1.0, alike * alike / (single * far_single))
             deviation = math.sqrt(variance)
