@@ -55,7 +55,7 @@ def test_json_is_one_document_within_the_limits(run, table):
         (("--floor", "nroth=0.1"), "did you mean 'north'?"),
         (("--memory", "much"), "--memory must be a number, got 'much'"),
         (("--memory", "0.5", "--memory-bound", "0.9"), "memory or memory_bound, not both"),
-        (("--reward-range", "5"), "--reward-range LOW,HIGH must be a number"),
+        (("--reward-range", "5"), "--reward-range must be LOW,HIGH, for example 0,500, got '5'"),
     ],
 )
 def test_mistakes_are_one_line(run, table, arguments, said):

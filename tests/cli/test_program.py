@@ -70,6 +70,18 @@ def test_tables_of_rewards(program: Run, tmp_path: Path, monkeypatch: pytest.Mon
     assert second["request"]["rewards"] == {"north": 0.25}
 
 
+def test_past_rounds_under_names_of_their_own(program: Run, tmp_path: Path):
+    table = tmp_path / "past.csv"
+    table.write_text("week;region;calls;reached\n2026-W01;a;10;5\n2026-W01;b;30;6\n2026-W02;a;20;5\n2026-W02;b;20;6\n")
+    named = [f"--column={pair}" for pair in ("round=week", "arm=region", "trials=calls", "successes=reached")]
+    create = ["create", "calls", "--arms", "a,b", "--policy", "thompson-split"]
+    made = program(*create, "--records", str(table), *named, "--json")
+    assert json.loads(made.out)["rounds"] == 2
+    refused = program(*create, *named)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "--records FILE" in refused.err
+
+
 def test_what_changes_under_way(program: Run, tmp_path: Path):
     deployed = json.loads(program("deploy", "loans", "north=0.5", "centre=0.2", "south=0.3", "--json").out)
     assert deployed["round"] == 1

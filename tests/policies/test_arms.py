@@ -61,6 +61,26 @@ def test_a_closed_arm_gets_nothing_until_it_is_opened_again() -> None:
     _go_on(agent, 5)
 
 
+def test_closing_does_not_wait_for_the_largest_step() -> None:
+    agent = _agent(step=0.05, start={"north": 0.4, "centre": 0.4, "south": 0.2}, floors=0.05)
+    _go_on(agent, 3)
+    agent.close_arm("centre")
+    assert all(shares[1] == 0 for shares in _go_on(agent, 5))  # _go_on asserts that floors hold
+
+
+def test_a_split_outside_of_the_floors_is_left_at_once_whatever_the_largest_step() -> None:
+    agent = _agent(step=0.05, start={"north": 0.4, "centre": 0.4, "south": 0.2}, floors=0.1)
+    agent.deploy([0.0, 0.6, 0.4])
+    assert agent.ask()[0] >= 0.1 - 1e-9
+
+
+def test_changes_between_two_rounds_add_up() -> None:
+    agent = _agent(start={"north": 0.5, "centre": 0.25, "south": 0.25})
+    agent.open_arm("west", share=0.2)
+    agent.close_arm("north")  # of .2, .2 and .2 that are left each is a third
+    assert agent.state.home.tolist() == [0, 7, 7, 6]
+
+
 def test_limits_hold_from_the_next_round_on() -> None:
     agent = _agent()
     _go_on(agent, 5)

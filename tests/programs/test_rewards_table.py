@@ -14,6 +14,8 @@ def test_what_a_table_means():
         7: ({"north": 0.25, "south, old": 0.0}, {"north": 124, "south, old": 5}),
         8: ({"north": 0.5}, {"north": 5}),
     }
+    semicolons = "arm;reward;round\nnorth;0,5;2\nsouth;1;2\n"
+    assert by_round(read_rewards(semicolons)) == {2: ({"north": 0.5, "south": 1}, None)}
     assert by_round(read_rewards("arm,reward\nnorth,0.5\nsouth,1\n")) == {None: ({"north": 0.5, "south": 1}, None)}
     mixed = "arm,reward,trials\nnorth,0.5,80\nsouth,1,\n"  # an arm without trials is one observation
     assert by_round(read_rewards(mixed)) == {None: ({"north": 0.5, "south": 1}, {"north": 80, "south": 1})}

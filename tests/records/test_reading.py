@@ -183,3 +183,22 @@ def test_an_agent_goes_on_where_the_records_end():
     )
     assert agent.rounds == 2
     assert agent.ask().sum() == pytest.approx(1.0)
+
+
+def test_weeks_of_the_iso_calendar_are_rounds():
+    rows = [{**row, "round": {1: "2025-W52", 2: "2026-W01"}[row["round"]]} for row in ROWS]
+    assert ae.read_records(rows).labels == ("2025-12-22", "2025-12-29")
+
+
+@pytest.mark.parametrize("amount", ["1,200", "4.534,37 €", "60%"])
+def test_numbers_as_people_write_them_are_refused_with_what_to_write(amount):
+    rows = [{"round": 1, "arm": "a", "amount": amount, "reward": 0.5}, {"round": 1, "arm": "b", "amount": "1"}]
+    with pytest.raises(ae.AftereffectError, match=r"row 1, column amount: .* write digits and a decimal point"):
+        ae.read_records(rows)
+
+
+def test_an_arm_that_has_had_nothing_for_long_is_named():
+    rows = [{"round": t, "arm": "a", "share": 0.5 if t < 3 else 1.0, "reward": 0.5} for t in range(11)]
+    rows += [{"round": t, "arm": "b", "share": 0.5, "reward": 0.5} for t in range(3)]
+    assert "b has had no share since 3: if it is closed, give it a cap of 0" in ae.read_records(rows).notes[-1]
+    assert not ae.read_records([row for row in rows if row["round"] < 10]).notes

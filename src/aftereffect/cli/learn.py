@@ -10,6 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from aftereffect.cli.columns import read_columns
 from aftereffect.cli.console import show
 from aftereffect.errors import AftereffectError
 from aftereffect.records.fit import fit
@@ -30,7 +31,7 @@ def learn_from(
     as_json: bool,
 ) -> None:
     """`aftereffect learn`."""
-    records = read_records(source, reward_range=_range(reward_range), wide=wide, columns=_columns(columns))
+    records = read_records(source, reward_range=_range(reward_range), wide=wide, columns=read_columns(columns))
     learned = fit(
         records,
         memory=_decimal("--memory", memory),
@@ -72,8 +73,10 @@ def _decimal(option: str, text: str | None) -> float | None:
 def _range(text: str | None) -> tuple[float, ...] | None:
     if text is None:
         return None
-    low, _, high = text.partition(",")
-    found = [_decimal("--reward-range LOW,HIGH", part) for part in (low, high)]
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise AftereffectError(f"--reward-range must be LOW,HIGH, for example 0,500, got {text!r}")
+    found = [_decimal("--reward-range LOW,HIGH", part) for part in parts]
     return tuple(value for value in found if value is not None)
 
 
@@ -86,17 +89,6 @@ def _by_name(option: str, given: list[str]) -> dict[str, float] | None:
             raise AftereffectError(f"{option} must be NAME=x, for example north=0.1, got {text!r}")
         limits[name] = _decimal(option, value)  # type: ignore[assignment]
     return limits or None
-
-
-def _columns(given: list[str]) -> dict[str, str]:
-    """round=week: what the table calls it."""
-    found = {}
-    for text in given:
-        ours, equals, theirs = text.partition("=")
-        if not equals or not theirs:
-            raise AftereffectError(f"--column must be OURS=THEIRS, for example round=week, got {text!r}")
-        found[ours] = theirs
-    return found
 
 
 def _table(document: dict[str, Any]) -> Table:

@@ -41,6 +41,10 @@ def create(
     cap: Cap = None,
     units: Annotated[str | None, typer.Option(metavar="N", help="Units that a round splits.")] = None,
     records: Annotated[str | None, typer.Option(metavar="FILE", help="A table of past rounds to begin with.")] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OURS=THEIRS", help="What that table calls it: round=week, arm=region; may be repeated."),
+    ] = None,
     feedback: Annotated[
         str, typer.Option(metavar="split|independent|one", help="Which arms are seen; split: all with a share.")
     ] = "split",
@@ -73,7 +77,8 @@ def create(
         "caution": programs.real("--caution", caution),
         "seed": programs.whole("--seed", seed, 0),
     }
-    programs.create(store, name, arms=arms, records=records, options=options, key=key, by=by, as_json=json)
+    past = programs.past(records, column or [])
+    programs.create(store, name, arms=arms, records=past, options=options, key=key, by=by, as_json=json)
 
 
 @program_app.command("import")

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aftereffect._files import read_regular
+from aftereffect.cli.columns import read_columns
 from aftereffect.cli.console import show
 from aftereffect.cli.planning import read_real
 from aftereffect.cli.request import MOST, read_number
@@ -22,6 +23,8 @@ from aftereffect.programs.importing import import_program
 from aftereffect.programs.program import Program
 from aftereffect.programs.rewards_table import Told, by_round, read_rewards
 from aftereffect.programs.store import open_store
+from aftereffect.records.reading import read_records
+from aftereffect.records.table import Records
 
 LARGEST = 100_000_000  # bytes of a table of rewards
 
@@ -30,7 +33,7 @@ def create(
     store: str | None,
     name: str,
     arms: str,
-    records: str | None,
+    records: Records | None,
     options: dict[str, Any],
     key: str | None,
     by: str | None,
@@ -238,6 +241,12 @@ def shares(option: str, words: Sequence[str] | None) -> dict[str, float] | None:
         return None
     pairs = [_pair(option, word) for word in words]
     return _once(option, ((arm, read_real(f"{option} {arm}", value)) for arm, value in pairs))
+
+
+def past(file: str | None, columns: list[str]) -> Records | None:
+    """A table of past rounds, if one was given."""
+    require(file is not None or not columns, "--column says what a table calls its columns; give --records FILE too")
+    return None if file is None else read_records(file, columns=read_columns(columns))
 
 
 def whole(option: str, text: str | None, least: int = 1) -> int | None:

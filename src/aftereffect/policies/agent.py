@@ -111,7 +111,7 @@ class Agent:
             if self._draws:
                 self._drawn = self.policy.drawn(self._answered)
             if self._step is not None:
-                keep_pace(self._previous, allocation, self._step)
+                keep_pace(self.setting.limits.nearest(self._previous), allocation, self._step)
             self._asked_at = time()
             self._pending = allocation
         return self._pending.copy()

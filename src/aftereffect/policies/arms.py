@@ -92,11 +92,14 @@ def _change(agent: Agent, names: Sequence[str] | None, limits: Limits, shares: F
 
 
 def _held(agent: Agent, arms: int) -> Floats:
-    """What was deployed last, or would be first."""
+    """The split to go on from: as changes since the last round left it, else what was deployed last, or would be first."""
     course, setting = agent._course, agent.setting
-    last = (
-        course.log[-1].deployed if course.log else setting.start if setting.start is not None else setting.limits.even
-    )
+    last = setting.start if setting.start is not None else setting.limits.even
+    if course.log:
+        last = course.log[-1].deployed
+    for change in course.changes:
+        if change.after == course.rounds and change.shares is not None:
+            last = change.shares
     return np.concatenate([last, np.zeros(arms - len(last))])
 
 

@@ -1,7 +1,8 @@
 """How fast an allocation may move: no share changes by more than `step` from one round to the next.
 
 Kept once for every policy, in the simulator and in the agent: what a policy asks for is approached along the straight line
-from what was deployed last. Floors, caps and the simplex are convex, so every point of that line keeps them.
+from what was deployed last. Floors, caps and the simplex are convex, so every point of that line keeps them. Where people
+deployed something outside of them, or they were changed (an arm that was closed), agents first bring that within them.
 """
 
 from __future__ import annotations

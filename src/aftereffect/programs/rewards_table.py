@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from aftereffect.errors import AftereffectError, require
 
+SEPARATORS = ",;\t"  # as spreadsheets write them here and there
 COLUMNS = ("round", "arm", "reward", "successes", "trials")
 MOST = 10**12
 
@@ -28,7 +29,8 @@ class Row:
 
 def read_rewards(text: str) -> list[Row]:
     """The rows of a table: `arm` and `reward`, or `arm`, `successes` and `trials`; `round` where it is about several."""
-    reader = csv.DictReader(text.splitlines())
+    lines = text.splitlines()
+    reader = csv.DictReader(lines, delimiter=max(SEPARATORS, key=lines[0].count) if lines else ",")
     columns = [str(name).strip().lower() for name in reader.fieldnames or []]
     unknown = [name for name in columns if name not in COLUMNS]
     if "arm" not in columns or ("reward" in columns) == ("successes" in columns) or unknown:

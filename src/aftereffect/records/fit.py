@@ -29,9 +29,7 @@ from aftereffect.records.experiment import ROUNDS, SIZE, Experiment, best_experi
 from aftereffect.records.fair import Measures
 from aftereffect.records.reading import read_records
 from aftereffect.records.summary import summary
-from aftereffect.records.table import Records
-
-RECENT = 8  # rounds whose mean split counts as today's: one week's may be a whim
+from aftereffect.records.table import RECENT, Records
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from aftereffect.errors import LONGEST, AftereffectError, UnknownName, numbers, 
 from aftereffect.model.curves import Floats
 from aftereffect.records.rounds import Rounds, number_rounds
 from aftereffect.records.sources import read_frame
-from aftereffect.records.table import NEAR_ONE, Records
+from aftereffect.records.table import NEAR_ONE, RECENT, Records
 
 Ints = npt.NDArray[np.int64]
 
@@ -92,7 +92,7 @@ def _named_as_known(frame: polars.DataFrame, columns: dict[str, str]) -> tuple[p
         if not any(name in taken.values() for name in names):
             raise AftereffectError(
                 f"records have no column {' or '.join(names)}; columns are {listed(frame.columns)}: rename one, "
-                f"or say columns={{{needed!r}: ...}}"
+                f"or say columns={{{needed!r}: ...}} (--column {needed}=..)"
             )
     return frame.select(polars.col(theirs).alias(ours) for theirs, ours in taken.items()), [
         name for name in frame.columns if name not in taken
@@ -131,6 +131,16 @@ def _from_wide(frame: polars.DataFrame, pattern: str, columns: dict[str, str]) -
     return joined.with_columns(row.alias("row")).sort("row", maintain_order=True).drop("row")
 
 
+def _gone(names: Sequence[str], labels: Sequence[str], shares: Floats) -> list[str]:
+    """Arms that have had nothing for a while: closed, or only out of favour?"""
+    last = [int(np.flatnonzero(shares[:, k] > 0)[-1]) if shares[:, k].any() else -1 for k in range(len(names))]
+    return [
+        f"{name} has had no share since {labels[t + 1]}: if it is closed, give it a cap of 0 (caps={{{name!r}: 0}}, --cap)"
+        for name, t in zip(names, last, strict=True)
+        if t < len(labels) - RECENT
+    ]
+
+
 class _Reader:
     """One table on its way to records."""
 
@@ -153,7 +163,7 @@ class _Reader:
         rewards, trials = self._rewards(place, shape, shares)
         measures = self._measures(place, shape)
         self._fill_gaps(rounds, shares)
-        self.notes += rounds.notes
+        self.notes += [*rounds.notes, *_gone(names, rounds.labels, shares)]
         if not (trials > 0).any():
             raise AftereffectError("records hold no reward at all; a column reward, or successes and trials, is needed")
         return Records(
@@ -222,6 +232,8 @@ class _Reader:
         if len(rows):
             row = int(rows[0])
             value = "missing" if column[row] is None or (needed and column[row] != column[row]) else shown(column[row])
+            if wrong[row] and column.dtype == polars.String:
+                allowed += "; write digits and a decimal point, without signs of currency, percent or thousands"
             raise AftereffectError(f"row {row + 1}, column {name}: {value}; must be {allowed}")
         return np.asarray(found)
 
@@ -288,7 +300,11 @@ class _Reader:
             self._refuse_rows("successes", hits > np.nan_to_num(trials), hits, "at most the trials of the row")
             found = hits / np.where(trials > 0, trials, np.nan)
         else:
-            hint = "" if self.range != (0.0, 1.0) else "; for other units say reward_range=(lowest, highest)"
+            hint = (
+                ""
+                if self.range != (0.0, 1.0)
+                else "; for other units say reward_range=(lowest, highest) (--reward-range)"
+            )
             found = (self._number("reward", low, high, f"a number from {low:g} to {high:g}{hint}") - low) / (high - low)
         self._refuse_rows("trials", ~np.isnan(found) & np.isnan(trials), trials, "given where there is a reward")
         own = shares[place]

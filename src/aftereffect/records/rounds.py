@@ -15,7 +15,8 @@ from aftereffect.errors import AftereffectError, shown
 Ints = npt.NDArray[np.int64]
 
 LONGEST_GAP = 1000  # rounds: beyond it a number or a date is a slip
-FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m")
+MONTH, WEEK = "%Y-%m", "%G-W%V"  # of which the first day is taken
+FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M")
 LISTED = 5  # gaps that a note names
 
 
@@ -71,13 +72,15 @@ def _whole(column: polars.Series) -> Ints | None:
 
 def _dates(column: polars.Series, name: str) -> polars.Series:
     """Dates in the one format that fits most rows."""
-    read = [column.str.to_datetime(form, strict=False, time_unit="us") for form in FORMATS[:-1]]
-    read.append((column + "-01").str.to_datetime("%Y-%m-%d", strict=False, time_unit="us"))
+    read = [column.str.to_datetime(form, strict=False, time_unit="us") for form in FORMATS]
+    for form, first in ((MONTH, "%d"), (WEEK, "%u")):
+        read.append((column + "-1").str.to_datetime(f"{form}-{first}", strict=False, time_unit="us"))
     best = min(read, key=lambda dates: dates.null_count())
     if best.null_count():
         row = _first(best.is_null())
         raise AftereffectError(
-            f"row {row}, column {name}: {shown(column[row - 1])}; must be a whole number or a date such as 2026-03-02"
+            f"row {row}, column {name}: {shown(column[row - 1])}; must be a whole number or a date such as 2026-03-02, "
+            "02.03.2026, 2026-03 or 2026-W10"
         )
     return best
 

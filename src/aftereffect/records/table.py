@@ -14,6 +14,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
 from aftereffect.policies.reading import by_arm, by_label
 
+RECENT = 8  # rounds whose mean split counts as today's: one week's may be a whim
 NEAR_ONE = 0.02  # shares were rounded: .3333 x 3, or whole percents of many arms
 
 
