@@ -198,7 +198,9 @@ def test_numbers_as_people_write_them_are_refused_with_what_to_write(amount):
 
 
 def test_an_arm_that_has_had_nothing_for_long_is_named():
-    rows = [{"round": t, "arm": "a", "share": 0.5 if t < 3 else 1.0, "reward": 0.5} for t in range(11)]
+    rows: list[dict[str, Any]] = [
+        {"round": t, "arm": "a", "share": 0.5 if t < 3 else 1.0, "reward": 0.5} for t in range(11)
+    ]
     rows += [{"round": t, "arm": "b", "share": 0.5, "reward": 0.5} for t in range(3)]
     assert "b has had no share since 3: if it is closed, give it a cap of 0" in ae.read_records(rows).notes[-1]
     assert not ae.read_records([row for row in rows if row["round"] < 10]).notes
