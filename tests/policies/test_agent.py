@@ -455,7 +455,7 @@ def test_an_explanation_in_words_says_why_what_changed_how_sure_and_what_would_c
     agent.deploy([0.5, 0.25, 0.25])
     words, reasons = agent.explain(words=True), agent.explain()
     shares = reasons["allocation"]
-    assert words.startswith(f"Round 12: north {100 * shares['north']:.4g} %, centre")
+    assert words.startswith(f"Round 12: north {100 * shares['north']:.3g} %, centre")
     change = 100 * (shares["north"] - 0.5)
     assert f"north {change:+.3g} points" in words
     assert "How sure: It is expected to earn" in words
@@ -475,11 +475,11 @@ def test_words_say_what_a_memory_means_and_leave_out_gains_that_are_none() -> No
         "memory": {"estimate": 0.5, "low": 0.3, "high": 0.7, "can_tell": True},
         "home": {"allocation": {"north": 0.5, "south": 0.5}, "expected": 0.4},
         "favourite": {"allocation": {"north": 1.0, "south": 0.0}, "expected": 0.4},
-        "arms": [{"arm": "north", "estimate": 0.4, "never_visited": [[0.625, 1.0]]}],
+        "arms": [{"arm": "north", "estimate": 0.4, "never_visited": [[0.1, 0.2], [0.625, 1.0]]}],
     }
     words = in_words(reasons, np.array([0.5, 0.5]), [2])
     assert "a memory of 0.5 (95 %: 0.3 to 0.7): half of a change's effect comes within 1.0 rounds." in words
-    assert "north from 62.5 to 100 % was never tried" in words
+    assert "Never tried, and could matter: north from 10 to 20 % and from 62.5 to 100 %." in words
     assert "By the estimates" not in words
     reasons["favourite"]["expected"] = 0.43
     assert "north 100 %, south 0 % would earn 0.03 a unit more" in in_words(reasons, np.array([0.5, 0.5]), [2])

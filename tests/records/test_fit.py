@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import aftereffect as ae
 from aftereffect.records.advice import Gain, gain_of
+from aftereffect.records.summary import chance_in_words
 from tests.records.worlds import usual
 
 NAMES = [f"arm {k}" for k in range(4)]
@@ -76,6 +78,17 @@ def test_what_lies_beyond_what_was_tried_is_said(fit):
     assert any(line.startswith("arm 2 beyond") and "never tried" in line for line in far.unseen)
     assert fit.what_if(fit.now.allocation).unseen == ()
     assert set(far.reasons) == set(NAMES)
+
+
+def test_words_speak_of_shares_in_percent_and_of_nothing_as_certain(fit):
+    words = fit.summary()["words"]
+    here = [line for line in words["known"] if "at today's" in line]
+    assert len(here) == 4
+    assert all(line.endswith(" %") for line in here)
+    arms = [line[:5] for line in words["unknown"] if line.startswith("arm ")]
+    assert len(arms) == len(set(arms))
+    for chance, said in ((1 - 1e-12, "more than 99 in 100"), (0.93, "93 in 100"), (0.001, "less than 1 in 100")):
+        assert chance_in_words(dataclasses.replace(fit.best(), chance_better=chance)) == said
 
 
 def test_holding_todays_split_gains_nothing_and_the_path_leads_to_the_split(fit):

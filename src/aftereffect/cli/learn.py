@@ -97,11 +97,11 @@ def _table(document: dict[str, Any]) -> Table:
     for title in ("today", "suggested", "response today", "response then", "seen from", "to"):
         table.add_column(title, justify="right", no_wrap=True)
     for arm in document["arms"]:
-        seen = ["-" if arm[key] is None else f"{arm[key]:.3f}" for key in ("seen_from", "seen_to")]
+        seen = ["-" if arm[key] is None else f"{100 * arm[key]:.1f} %" for key in ("seen_from", "seen_to")]
         table.add_row(
             Text(arm["arm"]),
-            f"{arm['share_now']:.3f}",
-            f"{arm['share_best']:.3f}",
+            f"{100 * arm['share_now']:.1f} %",
+            f"{100 * arm['share_best']:.1f} %",
             f"{arm['response_now']:.3g} ({arm['response_now_low']:.3g} to {arm['response_now_high']:.3g})",
             f"{arm['response_best']:.3g} ({arm['response_best_low']:.3g} to {arm['response_best_high']:.3g})",
             *seen,

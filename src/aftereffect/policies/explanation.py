@@ -10,7 +10,7 @@ from aftereffect.model.curves import Floats
 
 Shares = dict[str, float]
 
-LEAST_GAIN = 1e-6  # what is less is rounding, not a reason
+LEAST_GAIN = 1e-3  # of what is earned: what is less is no reason to name another split
 
 
 class Split(TypedDict, total=False):
@@ -155,8 +155,17 @@ def in_words(reasons: Mapping[str, Any], before: Floats | None, told: Sequence[i
     return "\n".join(part for part in parts if part)
 
 
+def percent(share: float) -> str:
+    """A share as people write it.
+
+    >>> percent(0.125)
+    '12.5 %'
+    """
+    return f"{100 * share:.3g} %"
+
+
 def _split(allocation: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {100 * share:.4g} %" for name, share in allocation.items())
+    return ", ".join(f"{name} {percent(share)}" for name, share in allocation.items())
 
 
 def _why(reasons: Mapping[str, Any]) -> str:
@@ -227,19 +236,23 @@ def _give_or_take(arm: Mapping[str, Any]) -> str:
     return "" if spread is None else f" ± {spread:.2g}"
 
 
+def _never_tried(arm: Mapping[str, Any]) -> str:
+    spans = [f"{100 * low:.3g} to {percent(high)}" for low, high in arm.get("never_visited", [])]
+    return f"{arm['arm']} from {' and from '.join(spans)}" if spans else ""
+
+
 def _what_would_change_it(reasons: Mapping[str, Any]) -> str:
     lines = []
     favourite, home = reasons.get("favourite"), reasons.get("home")
     if favourite and home and favourite["allocation"] != reasons["allocation"]:
         gain = favourite["expected"] - home["expected"]
-        if gain > LEAST_GAIN:
+        if gain > LEAST_GAIN * home["expected"]:
             lines.append(
                 f"By the estimates {_split(favourite['allocation'])} would earn {gain:.2g} a unit more than what is known to be "
                 "good: it goes there once that is sure enough."
             )
-    for arm in reasons.get("arms", []):
-        for low, high in arm.get("never_visited", []):
-            lines.append(f"{arm['arm']} from {100 * low:.3g} to {100 * high:.3g} % was never tried and could matter.")
+    if never := [line for arm in reasons.get("arms", []) if (line := _never_tried(arm))]:
+        lines.append(f"Never tried, and could matter: {'; '.join(never)}.")
     if reasons.get("open_rounds"):
         lines.append(f"Rewards are still out for {_rounds(reasons['open_rounds'])}.")
     if reasons.get("model", {}).get("contradicted"):

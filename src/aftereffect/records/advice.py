@@ -20,6 +20,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.curve_thompson import levels_near
+from aftereffect.policies.explanation import percent
 from aftereffect.policies.setting import Grid
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def advice_on(fit: Fit, levels: Ints, shares: Floats | None = None) -> Advice:
         gain_high=scale * gain.quantile(0.975),
         chance_better=gain.chance_above(0.0),
         reasons={name: _reason(fit, k, int(levels[k]), mean[k]) for k, name in enumerate(fit.names)},
-        unseen=tuple(filter(None, (_unseen(fit, k, int(level)) for k, level in enumerate(levels)))),
+        unseen=tuple(filter(None, (unseen_share(fit, k, int(level)) for k, level in enumerate(levels)))),
         measures=None if measured is None else name_all(measured),
         gap=None if measured is None else float(np.ptp(measured)),
         moves=not np.array_equal(levels, home),
@@ -204,16 +205,16 @@ def _reason(fit: Fit, k: int, level: int, mean: Floats) -> str:
     told, home, steps = fit.records.as_told, int(fit.home[k]), fit.steps
     here, there = f"{told(mean[home]):.3g}", f"{told(mean[level]):.3g}"
     if level == home:
-        return f"stays at {home / steps:.3g}, where it responds with {here}"
+        return f"stays at {percent(home / steps)}, where it responds with {here}"
     change = "more" if level > home else "less"
     worth = told(mean[level]) * level / steps - told(mean[home]) * home / steps
     return (
-        f"{change}: {home / steps:.3g} to {level / steps:.3g}; responds with {there} there against {here} today, so it brings "
-        f"{abs(worth):.3g} {'more' if worth >= 0 else 'less'} of the whole"
+        f"{change}: {percent(home / steps)} to {percent(level / steps)}; responds with {there} there against {here} today, so "
+        f"its part of the result {'rises' if worth >= 0 else 'falls'} by {abs(worth):.3g}"
     )
 
 
-def _unseen(fit: Fit, k: int, level: int) -> str | None:
+def unseen_share(fit: Fit, k: int, level: int) -> str | None:
     """Does a share lie where nothing was seen of the arm?"""
     (low, high), shares, steps = fit.visited, fit.records.shares[:, k], fit.steps
     name, share = fit.names[k], level / steps
@@ -223,4 +224,4 @@ def _unseen(fit: Fit, k: int, level: int) -> str | None:
         return None
     side, edge = ("beyond", high[k]) if share > high[k] else ("below", low[k])
     tried = shares.min() <= share <= shares.max()
-    return f"{name} {side} {edge:.3g}: " + ("never held long enough to be seen" if tried else "never tried")
+    return f"{name} {side} {percent(edge)}: " + ("never held long enough to be seen" if tried else "never tried")

@@ -69,7 +69,7 @@ def best_experiment(fit: Fit, size: float = SIZE, rounds: int = ROUNDS) -> Exper
     )
     cost *= scale
     change = _change(fit, trial)
-    price = f"is expected to {'cost' if cost > 0 else 'gain'} {abs(cost):.3g} a unit and round"
+    price = f"should {'cost' if cost > 0 else 'gain'} {abs(cost):.3g} a unit meanwhile"
     return Experiment(
         allocation=fit.records.by_name(trial / fit.steps),
         change=change,
@@ -106,7 +106,7 @@ def _change(fit: Fit, trial: Ints) -> dict[str, float]:
 
 
 def _written(change: dict[str, float]) -> str:
-    return ", ".join(f"{name} {by:+.3g}" for name, by in change.items())
+    return ", ".join(f"{name} {100 * by:+.3g} points" for name, by in change.items())
 
 
 def learned(fit: Fit, target: Ints, trial: Ints, rounds: int) -> float:

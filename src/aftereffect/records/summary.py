@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aftereffect.errors import AftereffectError
-from aftereffect.records.advice import Advice
+from aftereffect.policies.explanation import percent
+from aftereffect.records.advice import Advice, unseen_share
 from aftereffect.records.checking import Check
 
 if TYPE_CHECKING:
     from aftereffect.records.fit import Fit
 
-LIKELY = 0.9  # chance of a gain from which on it counts as likely
+SURE = ((0.995, "almost certain"), (0.9, "likely"), (0.5, "more likely than not"), (0.0, "not likely"))  # by chance
 
 
 def summary(fit: Fit, tolerance: float | None = None) -> dict[str, Any]:
@@ -53,7 +54,14 @@ def summary(fit: Fit, tolerance: float | None = None) -> dict[str, Any]:
 def described(advice: Advice) -> dict[str, Any]:
     """Advice as plain data."""
     plain = {f.name: getattr(advice, f.name) for f in dataclasses.fields(advice) if f.name != "path"}
-    return plain | {"unseen": list(advice.unseen), "path": advice.path.to_dicts()}
+    words = {"chance_words": chance_in_words(advice)}
+    return plain | words | {"unseen": list(advice.unseen), "path": advice.path.to_dicts()}
+
+
+def chance_in_words(advice: Advice) -> str:
+    """How likely it is that a split is better at all; nothing is ever certain."""
+    chance = round(100 * advice.chance_better)
+    return "more than 99 in 100" if chance > 99 else "less than 1 in 100" if chance < 1 else f"{chance} in 100"
 
 
 def _arm(fit: Fit, best: Advice, k: int) -> dict[str, Any]:
@@ -117,7 +125,7 @@ def known(fit: Fit) -> Iterator[str]:
         here = fit.curve(name).row(int(fit.home[k]), named=True)
         yield (
             f"{name}: responds with {here['estimate']:.3g} ({here['low']:.3g} to {here['high']:.3g}) at today's "
-            f"{fit.now.allocation[name]:.3g}; it was seen from {low[k]:.3g} to {high[k]:.3g}"
+            f"{percent(fit.now.allocation[name])}; it was seen from {100 * low[k]:.3g} to {percent(high[k])}"
         )
 
 
@@ -132,8 +140,8 @@ def suggested(fit: Fit, best: Advice, careful: Advice | None) -> Iterator[str]:
         told = ", ".join(f"{name} {measure:.3g}" for name, measure in best.measures.items())
         yield f"the arms' measures would then be {told}: {best.gap:.3g} apart"
     if careful is not None:
-        split = ", ".join(f"{name} {share:.3g}" for name, share in careful.allocation.items())
-        chance = f"better at all: {100 * careful.chance_better:.0f} in 100"
+        split = ", ".join(f"{name} {percent(share)}" for name, share in careful.allocation.items())
+        chance = f"better at all: {chance_in_words(careful)}"
         yield f"without leaving what was seen: {split}, which should bring {careful.gain:+.3g} a unit ({chance})"
 
 
@@ -144,28 +152,23 @@ def how_sure(best: Advice, check: Check) -> Iterator[str]:
             f"it should bring {best.expected:.4g} a unit in the long run instead of {best.current:.4g}: {best.gain:+.3g}, "
             f"with 95 percent between {best.gain_low:+.3g} and {best.gain_high:+.3g}"
         )
-        sure = (
-            "likely"
-            if best.chance_better >= LIKELY
-            else "more likely than not"
-            if best.chance_better >= 0.5
-            else "not likely"
-        )
-        yield f"that it is better at all is {sure}: {100 * best.chance_better:.0f} in 100"
+        sure = next(words for least, words in SURE if best.chance_better >= least)
+        yield f"that it is better at all is {sure}: {chance_in_words(best)}"
     yield from check.words
 
 
 def unknown(fit: Fit, best: Advice, check: Check) -> Iterator[str]:
     """What nobody can know from these records."""
-    yield from (
-        f"{line}: the estimate there is a guess from the arm's level, and the band is wide" for line in best.unseen
-    )
+    guesses = [unseen_share(fit, k, round(best.allocation[name] * fit.steps)) for k, name in enumerate(fit.names)]
+    for line in filter(None, guesses):
+        yield f"{line}: the estimate there is a guess from the arm's level, and the band is wide"
     if not fit.memory.given and not fit.memory.can_tell:
         yield "how strongly the past weighs: a change that is held for a while would tell"
     low, high = fit.visited
     for k, name in enumerate(fit.names):
-        if not np.isnan(low[k]):
-            yield f"{name} below {low[k]:.3g} and beyond {high[k]:.3g}: nothing was seen there"
+        sides = (f"below {percent(low[k])}" if low[k] > 0 else "", f"beyond {percent(high[k])}" if high[k] < 1 else "")
+        if any(sides) and not guesses[k]:
+            yield f"{name} {' and '.join(filter(None, sides))}: nothing was seen there"
     if check.dependence:
         yield "what else moves the rewards: " + "; ".join(check.dependence)
     yield "anything that changes from tomorrow on: the records only say how it was"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 COLUMNS, PANEL = 3, (3.6, 2.9)
 ESTIMATE, TODAY, ADVISED = "#0072B2", "#555555", "#D55E00"
 ARMS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DATES = 6  # along the rounds, where they have some
 DRAWN = 24  # arms at most: a picture of more shows nothing
 LARGEST = 60.0  # area of the mark of what was seen at one impact
 
@@ -33,7 +34,7 @@ def draw_fit(fit: Fit, advice: Advice | None = None) -> Figure:
     columns = min(COLUMNS, len(names))
     rows = math.ceil(len(names) / columns)
     figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows + 0.4), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel()
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax, name in zip(panels, names, strict=False):
         _draw_arm(ax, fit, best, name)
     for ax in panels[len(names) :]:
@@ -72,6 +73,9 @@ def draw_history(fit: Fit) -> Figure:
         colour = ARMS[k % len(ARMS)]
         ax.plot(rounds, fit.records.shares[:, k], color=colour, linewidth=0.7, alpha=0.5)
         ax.plot(rounds, impact[:, k], color=colour, linewidth=1.8, label=plain(name))
+    if not fit.records.labels[0].lstrip("-").isdigit():  # dates
+        ticks = np.unique(np.linspace(1, fit.records.rounds, DATES).round().astype(int))
+        ax.set_xticks(ticks, [plain(fit.records.labels[t - 1]) for t in ticks], fontsize=8)
     ax.set_ylim(bottom=0)
     ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     finish_axes(ax, "round", "share (thin) and impact (thick)", "What was given, and what the past made of it")
