@@ -80,9 +80,20 @@ class Path:
         first, self.rounds = self.rounds + 1, rounds
         if self.impact.window > 0:
             length, likely = self.impact.window, self._likely
-            _window_law(self.share, length, first, rounds, self._chances, likely, self._wide, self._narrow)
+            _window_law(
+                self.share,
+                length,
+                first,
+                rounds,
+                chances=self._chances,
+                likely=likely,
+                wide=self._wide,
+                narrow=self._narrow,
+            )
         else:
-            _recursion_law(self.share, self.impact.memory, first, rounds, self._weight, self._wide, self._narrow)
+            _recursion_law(
+                self.share, self.impact.memory, first, rounds, weight=self._weight, wide=self._wide, narrow=self._narrow
+            )
 
     @property
     def latest(self) -> Law:

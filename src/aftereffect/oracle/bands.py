@@ -94,7 +94,9 @@ def best_in_band(
     for k in range(arms):
         for level in range(low[k], high[k] + 1):
             start = lowest[k, level]
-            bounds[k, level] = _band_bound(value, lowest, highest, low, high, start, start + width, price)
+            bounds[k, level] = _band_bound(
+                value, lowest, highest, low, high, start=start, stop=start + width, price=price
+            )
     index = NEVER
     while True:
         top, arm, cell = NEVER, 0, 0

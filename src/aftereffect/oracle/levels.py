@@ -47,7 +47,9 @@ def best_levels(
         extra = _table("bonus", bonus)
         if extra.shape != values.shape or np.isnan(extra).any() or np.isposinf(extra).any():
             raise AftereffectError(f"bonus must be finite and of value's shape {values.shape}, got {extra.shape}")
-        index = best_with_bonus(values, extra, 1.0, lows, highs, plain, np.empty_like(values), levels, ties)
+        index = best_with_bonus(
+            values, extra, 1.0, lows, highs, plain=plain, taken=np.empty_like(values), levels=levels, rng=ties
+        )
     if not np.isfinite(index):
         raise AftereffectError("no allocation has a finite total: -inf excludes every one")
     return levels, float(index)

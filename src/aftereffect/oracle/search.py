@@ -128,7 +128,7 @@ def best_plain(value: Floats, low: Ints, high: Ints, plain: Floats, levels: Ints
         else:
             for b in range(least + low[k], min(most + high[k], top) + 1):
                 layer[b] = NEVER
-            _convolve(layer, plain[k - 1], value[k], least, most, low[k], high[k], top)
+            _convolve(layer, plain[k - 1], value[k], least, last=most, low=low[k], high=high[k], top=top)
         least += low[k]
         most = min(most + high[k], top)
         later -= low[k + 1]
@@ -211,7 +211,7 @@ def best_with_bonus(
     """Levels that maximise the sum of values plus scale times the largest bonus along the path."""
     arms, count = value.shape[0], value.shape[1] - 1
     if arms == 2:
-        return _best_pair(value, bonus, scale, low, high, plain, levels, rng)
+        return _best_pair(value, bonus, scale, low, high, plain=plain, levels=levels, rng=rng)
     if arms == 1:
         levels[0] = count
         return float(value[0, count] + scale * bonus[0, count])
@@ -230,13 +230,15 @@ def best_with_bonus(
             for level in range(low[k], high[k] + 1):
                 gains[level] = value[k, level] + scale * bonus[k, level]
             if count <= SHORT:
-                _scan_both(plain, taken, value, gains, k, least, most, low[k], high[k], top)
+                _scan_both(plain, taken, value, gains, k=k, first=least, last=most, low=low[k], high=high[k], top=top)
             else:
-                _convolve_both(plain, taken, value, gains, k, least, most, low[k], high[k], top)
+                _convolve_both(
+                    plain, taken, value, gains, k=k, first=least, last=most, low=low[k], high=high[k], top=top
+                )
         least += low[k]
         most = min(most + high[k], top)
         later -= low[k + 1]
-    return _walk_back(value, bonus, scale, low, high, plain, taken, levels, rng)
+    return _walk_back(value, bonus, scale, low, high, plain=plain, taken=taken, levels=levels, rng=rng)
 
 
 @helper
@@ -300,9 +302,9 @@ def through_cells(value: Floats, low: Ints, high: Ints) -> Floats:
     ahead[0, 0] = 0.0
     behind[arms, 0] = 0.0
     for k in range(arms):
-        _convolve(ahead[k + 1], ahead[k], value[k], 0, count, low[k], high[k], count)
+        _convolve(ahead[k + 1], ahead[k], value[k], 0, last=count, low=low[k], high=high[k], top=count)
     for k in range(arms - 1, -1, -1):
-        _convolve(behind[k], behind[k + 1], value[k], 0, count, low[k], high[k], count)
+        _convolve(behind[k], behind[k + 1], value[k], 0, last=count, low=low[k], high=high[k], top=count)
     best = np.full((arms, count + 1), NEVER)
     for k in range(arms):
         for level in range(low[k], high[k] + 1):
@@ -322,7 +324,7 @@ def best_near_budget(value: Floats, low: Ints, high: Ints, slack: int) -> float:
     layers[0, 0] = 0.0
     for k in range(arms):
         layers[(k + 1) % 2, :] = NEVER
-        _convolve(layers[(k + 1) % 2], layers[k % 2], value[k], 0, count, low[k], high[k], count)
+        _convolve(layers[(k + 1) % 2], layers[k % 2], value[k], 0, last=count, low=low[k], high=high[k], top=count)
     best = NEVER
     for b in range(max(0, count - slack), count + 1):
         best = max(best, layers[arms % 2, b])

@@ -211,7 +211,7 @@ class Agent:
         else:
             values = self._vector("rewards", rewards)
             counts = self._no_trials if trials is None else self._vector("trials", trials)
-            code = check_round(deployed, values, counts, trials is not None, self._one, seen, reward)
+            code = check_round(deployed, values, counts, trials is not None, one=self._one, seen=seen, reward=reward)
             if code:
                 self._refuse(code, values, counts)
             happened.known = True

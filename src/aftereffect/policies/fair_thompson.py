@@ -169,7 +169,7 @@ def review_measures(state: FairThompsonState, t: int) -> None:
     curves, now, belief = state.curves, state.now[0], state.belief[0]
     booked = state.booked[curves.now[0].track]
     renew_scale(booked, belief)
-    weigh_fields(booked, state.spread, state.fields, belief, t, curves.posterior, state.evidence)
+    weigh_fields(booked, state.spread, state.fields, belief, t=t, posterior=curves.posterior, evidence=state.evidence)
     now.field = draw_by_evidence(state.evidence, curves.rng)
     fit_measures(state, now.field)
     renew_noise(booked, curves.posterior, state.noise, state.spread, False)
@@ -252,7 +252,7 @@ def book_measure(state: FairThompsonState, k: int, measure: float) -> None:
     impact = state.curves.impact
     noise = state.noise[k, node_of(impact[state.curves.now[0].track, k], state.noise.shape[1] - 1)]
     for m in range(state.booked.shape[0]):
-        book(state.booked[m], k, impact[m, k], 1.0, measure, noise, state.spread[k].shock)
+        book(state.booked[m], k, impact[m, k], 1.0, reward=measure, noise=noise, shock=state.spread[k].shock)
 
 
 def note(state: FairThompsonState, t: int, allocation: Floats, measured: Floats) -> None:

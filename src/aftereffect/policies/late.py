@@ -109,7 +109,7 @@ def _merge(agent: Agent, number: int, after: Round, late: Late) -> None:
     if not late.replace and (after.closed or already.any()):
         _refuse_twice(agent, number, after, already)
     seen, reward = np.zeros(arms), np.zeros(arms)
-    code = check_round(after.deployed, values, counts, late.trials is not None, False, seen, reward)
+    code = check_round(after.deployed, values, counts, late.trials is not None, one=False, seen=seen, reward=reward)
     if code:
         agent._refuse(code, values, counts)
     if late.trials is None:  # a corrected reward stands for as many observations as before

@@ -29,7 +29,7 @@ def _take(
     """Check a round's rewards, write it to a row of the log and tell the policy; `check_round`'s code, if one is wrong."""
     arms, kept = allocation.shape[0], table[row]
     seen, reward = kept[arms : 2 * arms], kept[2 * arms : 3 * arms]
-    code = check_round(allocation, rewards, trials, counted, one, seen, reward)
+    code = check_round(allocation, rewards, trials, counted, one=one, seen=seen, reward=reward)
     if code == 0:
         for k in range(arms):
             kept[k] = allocation[k]

@@ -65,7 +65,7 @@ class Worlds:
         seen, reward, utility = np.zeros(shape), np.zeros(shape), np.zeros((2, self.count))
         self.rounds += 1
         if self._worlds is not None:
-            step_worlds(self._worlds, self._which, self.rounds, shares, seen, reward, utility)
+            step_worlds(self._worlds, self._which, self.rounds, shares, seen=seen, reward=reward, utility=utility)
             before_g = self._worlds.impact["value"]
         else:
             before_g = np.zeros(shape)

@@ -128,7 +128,7 @@ def _together(
     else:
         bound, values = three_arms(problem, memory, low, high, corners, steps)
         bound = min(bound, dynamic_upper_bound(problem).bound)  # its grid is finer, and often it is tight
-    return bound, follow(problem, memory, low, high, corners, fixed, values)
+    return bound, follow(problem, memory, low, high, corners=corners, fixed=fixed, values=values)
 
 
 def dynamic_upper_bound(problem: Problem, steps: int = 400) -> DynamicBound:

@@ -166,13 +166,13 @@ def best_cycle(
     candidates: list[tuple[float, Floats]] = []
     means, starts = np.full(_LONGEST + 1, NEVER), np.zeros(_LONGEST + 1, dtype=np.int64)
     for path in paths:
-        _best_windows(knots, guide, m, path, f, means, starts)
+        _best_windows(knots, guide, m, path, f=f, means=means, starts=starts)
         candidates += [(float(means[n]), path[starts[n] : starts[n] + n]) for n in range(1, _LONGEST + 1)]
     candidates.sort(key=lambda c: (-round(c[0], 9), len(c[1])))
     found = [(fixed.utility, fixed.allocation[None, :].copy())]
     for _, cycle in candidates[:_POLISHED]:
         improved = np.ascontiguousarray(cycle)
-        found.append((float(_polish(knots, guide, m, low, high, improved, f, 0.05)), improved))
+        found.append((float(_polish(knots, guide, m, low, high, cycle=improved, f=f, step=0.05)), improved))
     most = max(mean for mean, _ in found)
     cycle = min((c for mean, c in found if mean >= most - TOLERANCE), key=len)
     if cycle is found[0][1]:
@@ -196,7 +196,7 @@ def played(problem: Problem, m: Floats, cycle: Floats) -> float:
     knots, guide = pack(problem.curves)
     lead = int(np.ceil(40.0 / -np.log(m.max()) / len(cycle))) * len(cycle)
     rounds = max(1, 2000 // len(cycle)) * len(cycle)
-    return float(_play(knots, guide, m, cycle, cycle[0].copy(), lead, rounds))
+    return float(_play(knots, guide, m, cycle, f=cycle[0].copy(), lead=lead, rounds=rounds))
 
 
 @kernel

@@ -165,7 +165,7 @@ def _solve_line(line: _Line, h: Floats, tight: float = _TIGHT) -> float:
     """Value iteration from h, in place; gives the upper bound."""
     out = np.empty_like(h)
     m, low, high = line.memory, line.low, line.high
-    _line_iterate(_line_parts(line, False), m, low, high, h, out, tight, 4000)
+    _line_iterate(_line_parts(line, False), m, low, high, h=h, out=out, tight=tight, most=4000)
     return float(_line_bound(_line_parts(line, True), m, low, high, h, out))
 
 

@@ -104,7 +104,7 @@ def _plane_edges(r: Floats, slack: Floats, m: float, corners: Floats, h: Floats,
                 for k in range(3):
                     p[k] = here[k]
                     y[k] = m * f[k] + a * p[k]
-                best = max(best, _toward(r, slack, h, n, p, y, certify))
+                best = max(best, _toward(r, slack, h, n, p=p, y=y, certify=certify))
                 done = False
                 for k in range(3):
                     across = there[k] - here[k]
@@ -117,7 +117,7 @@ def _plane_edges(r: Floats, slack: Floats, m: float, corners: Floats, h: Floats,
                         for i in range(3):
                             p[i] = here[i] + t * (there[i] - here[i])
                             y[i] = m * f[i] + a * p[i]
-                        best = max(best, _toward(r, slack, h, n, p, y, certify))
+                        best = max(best, _toward(r, slack, h, n, p=p, y=y, certify=certify))
             out[i1, i2] = best
 
 
@@ -134,8 +134,8 @@ def _plane_iterate(
 ) -> float:
     """One half step of relative value iteration; gives the span of the increments before it."""
     n = r.shape[1] - 1
-    _plane_nodes(r, slack, m, low, high, h, out, False)
-    _plane_edges(r, slack, m, corners, h, out, False)
+    _plane_nodes(r, slack, m, low, high, h=h, out=out, certify=False)
+    _plane_edges(r, slack, m, corners, h=h, out=out, certify=False)
     least, greatest = 1e300, NEVER
     for i in range(n + 1):
         for j in range(n + 1 - i):
@@ -155,8 +155,8 @@ def _plane_bound(
     """The supremum over pairs of states: all corners of pairs of triangles, cut by the limits on p, with the slack."""
     n, a = r.shape[1] - 1, 1.0 - m
     sides = corners.shape[0]
-    _plane_nodes(r, slack, m, low, high, h, out, True)
-    _plane_edges(r, slack, m, corners, h, out, True)
+    _plane_nodes(r, slack, m, low, high, h=h, out=out, certify=True)
+    _plane_edges(r, slack, m, corners, h=h, out=out, certify=True)
     best = NEVER
     for i in range(n + 1):
         for j in range(n + 1 - i):
@@ -184,7 +184,7 @@ def _plane_bound(
                             f[i] = (y[i] - a * p[i]) / m
                             inside = inside and f[i] >= -_EDGE
                         if inside:
-                            best = max(best, _toward(r, slack, h, n, p, y, True) - _plane(h, n, f[0], f[1]))
+                            best = max(best, _toward(r, slack, h, n, p=p, y=y, certify=True) - _plane(h, n, f[0], f[1]))
     for q in range(sides):  # a corner of the limits, with state and next state both on grid lines
         p[:] = corners[q]
         for k in range(3):
@@ -200,7 +200,7 @@ def _plane_bound(
                         if f[k2] >= -_EDGE and f[other] >= -_EDGE:
                             for i in range(3):
                                 y[i] = m * f[i] + a * p[i]
-                            best = max(best, _toward(r, slack, h, n, p, y, True) - _plane(h, n, f[0], f[1]))
+                            best = max(best, _toward(r, slack, h, n, p=p, y=y, certify=True) - _plane(h, n, f[0], f[1]))
     return best
 
 
@@ -233,9 +233,9 @@ def three_arms(
         out = np.zeros_like(h)
         tight = 0.02 / size**1.5
         for _ in range(2000):
-            if _plane_iterate(r, slack, m, low, high, corners, h, out) < tight:
+            if _plane_iterate(r, slack, m, low, high, corners=corners, h=h, out=out) < tight:
                 break
-    bound = float(_plane_bound(r, slack, m, low, high, corners, h, out))
+    bound = float(_plane_bound(r, slack, m, low, high, corners=corners, h=h, out=out))
     i, j = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
     inside = i + j <= n
     states = np.stack([i[inside] / n, j[inside] / n, (n - i - j)[inside] / n], axis=1)

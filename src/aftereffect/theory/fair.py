@@ -78,7 +78,18 @@ class FairTables:
         if tolerance is None:
             return levels, float(best_plain(value, low, high, plain, levels, NO_TIES))
         index = best_in_band(
-            value, self.measure, self.measure, tolerance, low, high, bounds, allowed, plain, trial, levels, NO_TIES
+            value,
+            self.measure,
+            self.measure,
+            tolerance,
+            low=low,
+            high=high,
+            bounds=bounds,
+            allowed=allowed,
+            plain=plain,
+            trial=trial,
+            levels=levels,
+            rng=NO_TIES,
         )
         return levels, float(index)
 

@@ -124,7 +124,7 @@ def judge_and_book(
                 gain = tosses * (plain - _surprise(foretold[j, k, node].mean, reward[k]))
                 scores[j] += gain
                 leads[j] += gain
-                book(banks[j - 1], k, impact[k], seen[k], reward[k], noise[k, node], spread[k].shock)
+                book(banks[j - 1], k, impact[k], seen[k], reward=reward[k], noise=noise[k, node], shock=spread[k].shock)
     top = leads[0]
     for j in range(1, leads.shape[0]):
         top = max(top, leads[j])

@@ -32,7 +32,7 @@ def review(state: CurvesState, t: int) -> bool:
     trust(state, t)
     renew_scale(state.banks[bank_of(state, now.age)], belief)
     banks, evidence = state.banks[: state.tracks.shape[0]], state.evidence
-    weigh_models(banks, spread, state.fields, belief, t, posterior, evidence)
+    weigh_models(banks, spread, state.fields, belief, t=t, posterior=posterior, evidence=evidence)
     weigh_tracks(evidence, state.track_evidence)
     now.against = max(now.against, evidence_against(state.track_evidence))
     if now.learns_memory == 1:
@@ -41,7 +41,7 @@ def review(state: CurvesState, t: int) -> bool:
         state.field_evidence[j] = evidence[now.track, j]
     booked = state.banks[bank_of(state, now.age)]
     if now.age > 0:  # how smooth responses are now, not how they were
-        weigh_fields(booked, spread, state.fields, belief, t, posterior, state.field_evidence)
+        weigh_fields(booked, spread, state.fields, belief, t=t, posterior=posterior, evidence=state.field_evidence)
     now.field = draw_by_evidence(state.field_evidence, state.rng)
     fit_all(booked, spread, state.fields[now.field], belief, posterior)
     renew_noise(booked, posterior, state.noise, spread, now.measured == 0)

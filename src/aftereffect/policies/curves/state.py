@@ -139,12 +139,20 @@ def take_in(state: CurvesState, allocation: Floats, seen: Floats, reward: Floats
             now.measured = 1  # no count of successes: rewards may scatter less than coins do
     forgetful, impact = state.banks[state.tracks.shape[0] :], state.impact[now.track]
     judge_and_book(
-        state.scores, state.leads, forgetful, state.foretold, state.noise, state.spread, impact, seen, reward
+        state.scores,
+        state.leads,
+        forgetful,
+        state.foretold,
+        noise=state.noise,
+        spread=state.spread,
+        impact=impact,
+        seen=seen,
+        reward=reward,
     )
     now.moved = max(now.moved, evidence_of_drift(state.scores))
     if leading(state.leads, now.age) != now.age:
         now.review_at = 0
-    book_all(state.banks, state.impact, seen, reward, state.noise, state.spread, now.track)
+    book_all(state.banks, state.impact, seen, reward, noise=state.noise, spread=state.spread, track=now.track)
 
 
 @helper

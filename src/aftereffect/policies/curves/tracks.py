@@ -86,7 +86,7 @@ def book_all(banks: Any, impact: Floats, seen: Floats, reward: Floats, noise: Fl
         if seen[k] > 0.0:
             variance = noise[k, node_of(impact[track, k], noise.shape[1] - 1)]
             for m in range(impact.shape[0]):
-                book(banks[m], k, impact[m, k], seen[k], reward[k], variance, spread[k].shock)
+                book(banks[m], k, impact[m, k], seen[k], reward=reward[k], noise=variance, shock=spread[k].shock)
 
 
 @kernel
@@ -114,7 +114,7 @@ def weigh_models(
     seem right.
     """
     for m in range(evidence.shape[0]):
-        weigh_fields(banks[m], spread, fields, belief, t, posterior, evidence[m])
+        weigh_fields(banks[m], spread, fields, belief, t=t, posterior=posterior, evidence=evidence[m])
 
 
 @kernel
