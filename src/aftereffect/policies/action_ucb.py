@@ -18,7 +18,7 @@ from aftereffect.model.feedback import SPLIT
 from aftereffect.oracle.search import Ints, best_with_bonus
 from aftereffect.policies.base import Policy, check_bool, check_multipliers, check_positive, check_whole, register
 from aftereffect.policies.by_name import named
-from aftereffect.policies.grid import deploy_levels, fresh_cells, level_of, make_grid, runner_up, sweep
+from aftereffect.policies.grid import deploy_levels, fresh_cells, level_of, runner_up, sweep, tuned_grid
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.setting import Grid, Setting
 from aftereffect.theory.tuning import action_levels
@@ -255,13 +255,7 @@ class _GridUCB(Policy):
         check_multipliers(self, self.multipliers)
 
     def grid(self, setting: Setting) -> Grid:
-        return make_grid(
-            self,
-            setting,
-            self.levels,
-            self.zero,
-            lambda horizon: action_levels(horizon, setting.arms, self.zero, self.resolution),
-        )
+        return tuned_grid(self, setting, action_levels)
 
     def _multipliers(self, setting: Setting) -> Sequence[float] | None:
         if self.multipliers is not None and len(self.multipliers) != setting.arms:

@@ -13,7 +13,7 @@ from aftereffect.model.curves import Floats, Records, record
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import Policy, check_bool, check_choice, check_positive, check_whole, register
 from aftereffect.policies.by_name import named
-from aftereffect.policies.grid import deploy_levels, fresh_cells, level_of, make_grid, runner_up, sweep
+from aftereffect.policies.grid import deploy_levels, fresh_cells, level_of, runner_up, sweep, tuned_grid
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.setting import Grid, Setting
 from aftereffect.theory.tuning import action_levels, cucb_levels
@@ -117,13 +117,7 @@ class CUCB(Policy):
 
     def grid(self, setting: Setting) -> Grid:
         tuned = action_levels if self.grid_for == "action" else cucb_levels
-        return make_grid(
-            self,
-            setting,
-            self.levels,
-            self.zero,
-            lambda horizon: tuned(horizon, setting.arms, self.zero, self.resolution),
-        )
+        return tuned_grid(self, setting, tuned)
 
     def state(self, setting: Setting) -> CUCBState:
         grid = self.grid(setting)

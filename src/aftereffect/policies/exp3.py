@@ -24,7 +24,7 @@ from aftereffect.policies.base import (
     register,
 )
 from aftereffect.policies.by_name import named
-from aftereffect.policies.grid import make_grid
+from aftereffect.policies.grid import tuned_grid
 from aftereffect.policies.options import is_option, largest_utility, list_allocations, nearest_option, round_utility
 from aftereffect.policies.rules import register_rule
 from aftereffect.policies.sense import require_sense
@@ -311,13 +311,7 @@ class MetaExp3(_Exp3):
         check_positive(self, resolution=self.resolution)
 
     def grid(self, setting: Setting) -> Grid:
-        return make_grid(
-            self,
-            setting,
-            self.levels,
-            self.zero,
-            lambda horizon: action_levels(horizon, setting.arms, self.zero, self.resolution),
-        )
+        return tuned_grid(self, setting, action_levels)
 
     def state(self, setting: Setting) -> Exp3State:
         options = list_allocations(self.grid(setting), LIMIT, self.name)

@@ -59,6 +59,12 @@ def make_grid(owner: Policy, setting: Setting, levels: int | None, zero: bool, t
     return Grid(levels, low, high)
 
 
+def tuned_grid(owner: Any, setting: Setting, tuned: Any) -> Grid:
+    """The grid of a policy with `levels`, `zero` and a `resolution`, which scales what `tuned` gives."""
+    by_horizon = lambda horizon: tuned(horizon, setting.arms, owner.zero, owner.resolution)  # noqa: E731
+    return make_grid(owner, setting, owner.levels, owner.zero, by_horizon)
+
+
 def fresh_cells(grid: Grid, arms: int) -> Floats:
     """1 for each cell that some allocation contains and that has not been deployed yet, else 0."""
     fresh = np.zeros((arms, grid.levels + 1))

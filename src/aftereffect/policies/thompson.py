@@ -71,25 +71,34 @@ class Thompson(Policy):
         return ThompsonState(setting.rng.copy(), np.zeros(setting.arms, dtype=ARM))
 
     def check_state(self, state: ThompsonState, fresh: ThompsonState) -> None:
-        for name in ARM.names or ():
-            require_sense(f"arms.{name}", bool((state.arms[name] >= 0).all()), state.arms[name])
+        check_tally(state.arms)
 
     def explain(self, state: ThompsonState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
-        wins, losses, samples = (state.arms[name] for name in ("successes", "failures", "sample"))
-        chosen = int(np.argmax(allocation))
+        samples, chosen = state.arms["sample"], int(np.argmax(allocation))
         others = [k for k in range(setting.arms) if k != chosen]
-        total = wins + losses + 2.0
-        mean = (wins + 1.0) / total
-        return {
-            "chosen_arm": chosen,
-            "arms": [
-                {
-                    "estimate": float(mean[k]),
-                    "radius": float(np.sqrt(mean[k] * (1 - mean[k]) / (total[k] + 1))),
-                    "sample": float(samples[k]),
-                    "observations": float(wins[k] + losses[k]),
-                }
-                for k in range(setting.arms)
-            ],
-            "runner_up": max(others, key=lambda k: samples[k]) if others else None,
+        arms = [
+            {**arm, "sample": float(sample)} for arm, sample in zip(explain_tally(state.arms), samples, strict=True)
+        ]
+        runner_up = max(others, key=lambda k: samples[k]) if others else None
+        return {"chosen_arm": chosen, "arms": arms, "runner_up": runner_up}
+
+
+def check_tally(arms: Records) -> None:
+    """Refuse what no successes and failures lead to."""
+    for name in arms.dtype.names or ():
+        require_sense(f"arms.{name}", bool((arms[name] >= 0).all()), arms[name])
+
+
+def explain_tally(arms: Records) -> list[dict[str, float]]:
+    """Every arm's mean and deviation under its Beta posterior."""
+    wins, losses = arms["successes"], arms["failures"]
+    total = wins + losses + 2.0
+    mean = (wins + 1.0) / total
+    return [
+        {
+            "estimate": float(mean[k]),
+            "radius": float(np.sqrt(mean[k] * (1 - mean[k]) / (total[k] + 1))),
+            "observations": float(wins[k] + losses[k]),
         }
+        for k in range(len(arms))
+    ]

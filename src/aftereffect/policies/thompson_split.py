@@ -17,8 +17,8 @@ from aftereffect.policies.base import Policy, check_whole, register
 from aftereffect.policies.base_arms import project
 from aftereffect.policies.by_name import named
 from aftereffect.policies.rules import register_rule
-from aftereffect.policies.sense import require_sense
 from aftereffect.policies.setting import Setting
+from aftereffect.policies.thompson import check_tally, explain_tally, tell
 
 SETTINGS = np.dtype([("draws", "f8")])  # how many the probabilities are measured with
 ARM = np.dtype([("successes", "f8"), ("failures", "f8")])
@@ -44,13 +44,6 @@ def ask(state: ThompsonSplitState, t: int, allocation: Floats) -> None:
                 best, highest = k, drawn
         allocation[best] += 1.0 / draws
     project(allocation, state.floors, state.caps)
-
-
-def tell(state: ThompsonSplitState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    for k in range(allocation.shape[0]):
-        arm = state.arms[k]
-        arm.successes += seen[k] * reward[k]
-        arm.failures += seen[k] * (1.0 - reward[k])
 
 
 register_rule(
@@ -100,20 +93,7 @@ class ThompsonSplit(Policy):
         )
 
     def check_state(self, state: ThompsonSplitState, fresh: ThompsonSplitState) -> None:
-        for name in ARM.names or ():
-            require_sense(f"arms.{name}", bool((state.arms[name] >= 0).all()), state.arms[name])
+        check_tally(state.arms)
 
     def explain(self, state: ThompsonSplitState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
-        wins, losses = state.arms["successes"], state.arms["failures"]
-        total = wins + losses + 2.0
-        mean = (wins + 1.0) / total
-        return {
-            "arms": [
-                {
-                    "estimate": float(mean[k]),
-                    "radius": float(np.sqrt(mean[k] * (1 - mean[k]) / (total[k] + 1))),
-                    "observations": float(wins[k] + losses[k]),
-                }
-                for k in range(setting.arms)
-            ]
-        }
+        return {"arms": explain_tally(state.arms)}
