@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 import aftereffect as ae
-from aftereffect.experiments.weekly import weekly_cells
+from aftereffect.experiments.weekly import weekly_scenarios
 from aftereffect.model.family_notation import family_from
 from bench.rows import Row
 
@@ -77,10 +77,10 @@ def world(name: str, problem: ae.Problem, seed: int, how: str) -> World:
 
 
 def weekly_worlds(runs: int, seed: int, how: str) -> Iterator[World]:
-    for cell in weekly_cells():
-        family = family_from(cell.problem)[0]
+    for scenario in weekly_scenarios():
+        family = family_from(scenario.problem)[0]
         for run in range(runs):
-            yield world(cell.name, family.draw(seed + run), seed + 1000 * run, how)
+            yield world(scenario.name, family.draw(seed + run), seed + 1000 * run, how)
 
 
 # Families that are neither the arena's nor the prior's. The advice's caution was chosen on the first, never on the second.

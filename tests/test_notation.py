@@ -116,7 +116,7 @@ OTHER_VALUES: dict[str, list[Any]] = {
     "draws": [50],
     "estimation": [0.35],
     "caution": [2.0],
-    "follow": ["realised"],
+    "driver": ["realised"],
     "form": ["loss"],
     "grid_for": ["cucb"],
     "inner": [ae.CUCB(zero=True, levels=7), ae.UCB1(), ae.Phased(ae.DUCB(xi=2), memory=0.1), ae.Fixed((0.5, 0.5))],

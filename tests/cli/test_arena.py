@@ -15,11 +15,13 @@ FEW = ("arena", "--quick", "--policy", "round-robin", "--policy", "fixed:allocat
 
 
 @pytest.fixture(autouse=True)
-def _two_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+def _two_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough to see the command at work."""
-    plain, stress = arena.plain_cells(), arena.stress_cells(arena.QUICK.horizon)
-    monkeypatch.setattr(arena, "plain_cells", lambda: [c for c in plain if c.name in ("tent-k2-m0.5", "bump-k4-m0.5")])
-    monkeypatch.setattr(arena, "stress_cells", lambda _: [c for c in stress if c.name == "memory-low-loan"])
+    plain, stress = arena.plain_scenarios(), arena.stress_scenarios(arena.QUICK.horizon)
+    monkeypatch.setattr(
+        arena, "plain_scenarios", lambda: [c for c in plain if c.name in ("tent-k2-m0.5", "bump-k4-m0.5")]
+    )
+    monkeypatch.setattr(arena, "stress_scenarios", lambda _: [c for c in stress if c.name == "memory-low-loan"])
 
 
 def test_tables_files_and_page(run: Run, tmp_path: Path) -> None:
@@ -32,8 +34,8 @@ def test_tables_files_and_page(run: Run, tmp_path: Path) -> None:
     assert "Smoke version" in page.read_text()
     assert "`aftereffect arena --quick --policy round-robin" in page.read_text()
     runs = polars.read_parquet(out / "runs.parquet")
-    assert runs.height == 4 * (4 + 3)  # runs x policies in each of the two cells
-    assert set(runs.columns) >= {"cell", "problem", "policy", "parameters", "instance", "run", "regret"}
+    assert runs.height == 4 * (4 + 3)  # runs x policies in each of the two scenarios
+    assert set(runs.columns) >= {"scenario", "problem", "policy", "parameters", "instance", "run", "regret"}
     assert (
         runs.group_by("policy").agg(polars.col("rounds_per_second").n_unique())["rounds_per_second"].to_list()
         == [1] * 4
@@ -48,7 +50,7 @@ def test_json_and_nothing_else(run: Run, tmp_path: Path) -> None:
     assert (found["quick"], found["seed"], found["horizon"], found["runs"]) == (True, 5, 2000, 4)
     assert len(found["policies"]) == 4
     again = json.loads(run(*FEW, "--seed", "5", "--out", str(tmp_path / "out"), "--json").out)
-    assert again["cells"] == found["cells"]
+    assert again["scenarios"] == found["scenarios"]
 
 
 def test_stress(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,8 +101,8 @@ def test_other_results_in_the_directory_are_not_touched(run: Run, tmp_path: Path
 
 
 def test_weekly(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    two = [c for c in weekly.weekly_cells() if c.name in ("lending-k4-m0.8-start", "loan-k3-m0.6")]
-    monkeypatch.setattr(weekly, "weekly_cells", lambda: two)
+    two = [c for c in weekly.weekly_scenarios() if c.name in ("lending-k4-m0.8-start", "loan-k3-m0.6")]
+    monkeypatch.setattr(weekly, "weekly_scenarios", lambda: two)
     monkeypatch.chdir(tmp_path)
     few = ("arena", "--weekly", "--quick", "--policy", "quadratic", "--threads", "1")
     outcome = run(*few, "--docs", "weekly.md")
@@ -110,7 +112,7 @@ def test_weekly(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "`aftereffect arena --weekly --quick" in (tmp_path / "weekly.md").read_text()
     out = tmp_path / "out" / "arena-weekly-quick"
     runs = polars.read_parquet(out / "runs.parquet")
-    assert runs.height == 2 * 2 * 6 * 3  # cells, policies, runs, horizons
+    assert runs.height == 2 * 2 * 6 * 3  # scenarios, policies, runs, horizons
     assert polars.read_parquet(out / "leaderboard.parquet").height == 2 * 2 * 3
     again = run(*few, "--json")
     assert (again.code, again.err) == (0, "")

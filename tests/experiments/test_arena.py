@@ -1,4 +1,4 @@
-"""The arena: its cells, what policies are told in them, and that running it is running the library."""
+"""The arena: its scenarios, what policies are told in them, and that running it is running the library."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from aftereffect.experiments.arena import (
     QUICK,
     REFERENCES,
     Arena,
-    Cell,
     Scale,
+    Scenario,
     default_policies,
-    plain_cells,
+    plain_scenarios,
     rounds_per_second,
     run_arena,
     set_up,
     speeds,
-    stress_cells,
+    stress_scenarios,
     told,
 )
 from aftereffect.experiments.executors import Progress, Threads
@@ -38,44 +38,44 @@ from aftereffect.policies import base
 from aftereffect.policies.base import policy_from, registry
 
 TINY = Scale(horizon=300, runs=4)
-CELLS = {cell.name: cell for cell in [*plain_cells(), *stress_cells(TINY.horizon)]}
+SCENARIOS = {scenario.name: scenario for scenario in [*plain_scenarios(), *stress_scenarios(TINY.horizon)]}
 
 
 def tiny(*names: str, policies: Sequence[str] = ("round-robin",), seed: int = 3) -> Arena:
     """An arena that takes no time."""
-    return set_up([*map(policy_from, policies)], seed=seed, scale=TINY, cells=[CELLS[name] for name in names])
+    return set_up([*map(policy_from, policies)], seed=seed, scale=TINY, scenarios=[SCENARIOS[name] for name in names])
 
 
-def regrets(rows: polars.DataFrame, cell: str, policy: str) -> Floats:
-    found = rows.filter((polars.col("cell") == cell) & (polars.col("policy") == policy)).sort("instance", "run")
+def regrets(rows: polars.DataFrame, scenario: str, policy: str) -> Floats:
+    found = rows.filter((polars.col("scenario") == scenario) & (polars.col("policy") == policy)).sort("instance", "run")
     return found["regret"].to_numpy()
 
 
-# Cells.
+# Scenarios.
 
 
-def test_the_cells_are_the_issues() -> None:
-    cells = {(c.family, c.arms, c.memory) for c in plain_cells()}
+def test_the_scenarios_are_the_issues() -> None:
+    scenarios = {(c.family, c.arms, c.memory) for c in plain_scenarios()}
     expected = {(f, k, 0.5) for f in ("gaussian", "patrol", "loan", "bump", "lipschitz", "lending") for k in (2, 4)}
     expected |= {
         ("tent", 2, 0.5),
         *(("gaussian", 2, m) for m in (0.2, 0.4, 0.6)),
         *(("gaussian", k, 0.4) for k in (3, 5)),
     }
-    assert cells == expected
-    assert len(plain_cells()) == len(cells) == 18
+    assert scenarios == expected
+    assert len(plain_scenarios()) == len(scenarios) == 18
 
 
-@pytest.mark.parametrize("cell", CELLS.values(), ids=lambda cell: cell.name)
-def test_a_cells_problem_is_what_it_says(cell: Cell) -> None:
-    problem = family_from(cell.problem)[0].draw(0)
-    assert (problem.label, problem.arms, problem.memory) == (cell.family, cell.arms, cell.memory)
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=lambda scenario: scenario.name)
+def test_a_scenarios_problem_is_what_it_says(scenario: Scenario) -> None:
+    problem = family_from(scenario.problem)[0].draw(0)
+    assert (problem.label, problem.arms, problem.memory) == (scenario.family, scenario.arms, scenario.memory)
 
 
 def test_the_stress_is_in_the_world() -> None:
-    cells = stress_cells(1234)
-    assert [(c.kind, c.family) for c in cells] == [(kind, family) for kind in KINDS for family in DRAWN]
-    worlds = {c.kind: family_from(c.problem)[0] for c in cells}
+    scenarios = stress_scenarios(1234)
+    assert [(c.kind, c.family) for c in scenarios] == [(kind, family) for kind in KINDS for family in DRAWN]
+    worlds = {c.kind: family_from(c.problem)[0] for c in scenarios}
     assert worlds["realised"].driver == "realised"
     assert worlds["drift"].drift == 1234
     assert worlds["transient"].impact == ae.Smoothed(0.5, start=1)
@@ -86,7 +86,7 @@ def test_the_stress_is_in_the_world() -> None:
 
 def test_drawn_problems_get_instances_and_fixed_ones_runs() -> None:
     arena = set_up([ae.policy("fixed")], quick=True)
-    shapes = {m.cell.family: (m.spec.instances, m.spec.runs, m.spec.horizon) for m in arena.matches}
+    shapes = {m.scenario.family: (m.spec.instances, m.spec.runs, m.spec.horizon) for m in arena.matches}
     drawn, fixed = (
         dict.fromkeys(DRAWN, (QUICK.runs, 1, 2000)),
         dict.fromkeys(("lending", "tent"), (1, QUICK.runs, 2000)),
@@ -143,7 +143,7 @@ def test_what_ratios_are_to_is_always_there() -> None:
 class Follower(ae.PlainPolicy):
     name: ClassVar[str] = "follower"
     memory: float | None = None
-    follow: str = "intended"
+    driver: str = "intended"
 
 
 @dataclass(frozen=True)
@@ -152,15 +152,15 @@ class Holder(ae.PlainPolicy):
     within: ae.Policy | None = None
 
 
-def test_what_a_cell_tells() -> None:
+def test_what_a_scenario_tells() -> None:
     follower = Follower()
-    assert told(follower, CELLS["gaussian-k2-m0.2"]) == follower  # filled from the problem
-    assert told(follower, CELLS["memory-low-bump"]) == Follower(0.3)
-    assert told(follower, CELLS["memory-high-bump"]) == Follower(0.7)
-    assert told(follower, CELLS["realised-bump"]) == Follower(None, "realised")
-    assert told(Follower(0.9, "both"), CELLS["memory-low-bump"]) == Follower(0.9, "both")  # what a user says stands
-    assert told(Holder(follower), CELLS["memory-low-bump"]) == Holder(Follower(0.3))
-    assert told(ae.policy("d-ucb"), CELLS["memory-low-bump"]) == ae.policy("d-ucb")
+    assert told(follower, SCENARIOS["gaussian-k2-m0.2"]) == follower  # filled from the problem
+    assert told(follower, SCENARIOS["memory-low-bump"]) == Follower(0.3)
+    assert told(follower, SCENARIOS["memory-high-bump"]) == Follower(0.7)
+    assert told(follower, SCENARIOS["realised-bump"]) == Follower(None, "realised")
+    assert told(Follower(0.9, "both"), SCENARIOS["memory-low-bump"]) == Follower(0.9, "both")  # what a user says stands
+    assert told(Holder(follower), SCENARIOS["memory-low-bump"]) == Holder(Follower(0.3))
+    assert told(ae.policy("d-ucb"), SCENARIOS["memory-low-bump"]) == ae.policy("d-ucb")
 
 
 def test_a_wrong_memory_reaches_the_policy_and_not_the_world(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_wrong_memory_reaches_the_policy_and_not_the_world(tmp_path: Path) -> 
     assert not np.array_equal(found, expected["history-ucb"].regret[:, -1])
 
 
-def test_two_policies_that_are_the_same_in_a_cell_are_run_once(tmp_path: Path) -> None:
+def test_two_policies_that_are_the_same_in_a_scenario_are_run_once(tmp_path: Path) -> None:
     arena = tiny("memory-low-gaussian", "memory-high-gaussian", policies=["history-ucb:memory=0.3"])
     assert [len(m.spec.policies) for m in arena.matches] == [2, 3]
     seen: dict[str, int] = {}
@@ -185,8 +185,8 @@ def test_two_policies_that_are_the_same_in_a_cell_are_run_once(tmp_path: Path) -
 
     rows = run_arena(arena, tmp_path, executor=Threads(1), progress=progress)
     assert seen == arena.work
-    cell = "memory-low-gaussian"
-    assert np.array_equal(regrets(rows, cell, "history-ucb"), regrets(rows, cell, "history-ucb:memory=0.3"))
+    scenario = "memory-low-gaussian"
+    assert np.array_equal(regrets(rows, scenario, "history-ucb"), regrets(rows, scenario, "history-ucb:memory=0.3"))
 
 
 def test_a_policy_that_cannot_start_is_missing_there_only(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_a_policy_that_cannot_start_is_missing_there_only(tmp_path: Path) -> Non
     assert "needs 4 shares" in arena.matches[1].refused["fixed:allocation=[0.2,0.8]"]
     rows = run_arena(arena, tmp_path, executor=Threads(1))
     there = rows.filter(polars.col("policy") == "fixed:allocation=[0.2,0.8]")
-    assert there["cell"].unique().to_list() == ["gaussian-k2-m0.5"]
+    assert there["scenario"].unique().to_list() == ["gaussian-k2-m0.5"]
 
 
 # Running.
@@ -207,7 +207,7 @@ def test_runs_are_the_librarys_on_common_random_numbers(tmp_path: Path) -> None:
     rows = run_arena(tiny(*names, policies=["round-robin", "d-ucb"]), tmp_path / "both", executor=Threads(1))
     alone = run_arena(tiny(*names, policies=["d-ucb"]), tmp_path / "one", executor=Threads(1))
     for name, runs, instances in zip(names, (1, TINY.runs), (TINY.runs, 1), strict=True):
-        family = family_from(CELLS[name].problem)[0]
+        family = family_from(SCENARIOS[name].problem)[0]
         policies = [ae.policy("round-robin"), ae.policy("d-ucb"), ae.policy("history-ucb", log="printed")]
         expected = ae.simulate(family, policies, TINY.horizon, runs, instances, seed=3, threads=1)
         for key in expected:

@@ -17,7 +17,7 @@ from aftereffect.theory.fair_dual import fair_dual
 @pytest.fixture(scope="module")
 def rows():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parity, "CELLS", (("patrol", 2),))
+        patch.setattr(parity, "SCENARIOS", (("patrol", 2),))
         return list(measure_parity(600, 2, 5, trials=3))
 
 

@@ -23,26 +23,26 @@ def test_gains_and_ratios_and_their_means_by_hand(tmp_path: Path) -> None:
     board = score(arena, rows, {"fixed": 7.0})
     sums: dict[tuple[str, str], float] = {}
     for row in rows.to_dicts():
-        key = row["cell"], row["policy"]
+        key = row["scenario"], row["policy"]
         sums[key] = sums.get(key, 0.0) + row["regret"] / SCALE.runs
     gains: dict[str, list[float]] = {}
-    for (cell, policy), mean in sums.items():
-        reference = min(sums[cell, "history-ucb"], sums[cell, "history-ucb:log=printed"])
-        found = board.scores[cell][policy]
+    for (scenario, policy), mean in sums.items():
+        reference = min(sums[scenario, "history-ucb"], sums[scenario, "history-ucb:log=printed"])
+        found = board.scores[scenario][policy]
         assert found.mean == pytest.approx(mean)
         assert found.gain == pytest.approx((reference - mean) / 1000)
         assert found.closed == pytest.approx((reference - mean) / reference)
         assert found.ratio == (pytest.approx(reference / mean) if mean >= 1 else None)
-        assert found.rank == 1 + sum(other < mean for (c, _), other in sums.items() if c == cell)
+        assert found.rank == 1 + sum(other < mean for (c, _), other in sums.items() if c == scenario)
         assert found.largest >= mean - 1e-9
         gains.setdefault(policy, []).append(found.gain)
     for standing in board.standings:
-        ratios = [board.scores[cell][standing.policy].ratio for cell in board.scores]
+        ratios = [board.scores[scenario][standing.policy].ratio for scenario in board.scores]
         logs = [math.log(r) for r in ratios if r is not None]
         assert standing.gain == pytest.approx(sum(gains[standing.policy]) / 3)
         assert standing.smallest == min(gains[standing.policy])
         assert board.scores[standing.where][standing.policy].gain == standing.smallest
-        assert (standing.cells, standing.ratio_cells) == (3, len(logs))
+        assert (standing.scenarios, standing.ratio_scenarios) == (3, len(logs))
         assert standing.ratio == pytest.approx(math.exp(sum(logs) / len(logs)))
     assert [s.rank for s in board.standings] == [1, 2, 3, 4]
     assert {s.policy: s.speed for s in board.standings}["fixed"] == 7.0
@@ -68,7 +68,7 @@ def test_negative_regret_counts_for_what_it_is() -> None:
     assert (scores["round-robin"].rank, scores["d-ucb"].rank) == (1, 2)
     standing = {s.policy: s for s in board.standings}["round-robin"]
     assert standing.gain == pytest.approx((0.15 - 0.4) / 2)
-    assert (standing.ratio_cells, standing.cells) == (1, 2)
+    assert (standing.ratio_scenarios, standing.scenarios) == (1, 2)
     assert standing.ratio == pytest.approx(0.2)
 
 
@@ -81,14 +81,14 @@ def test_nothing_is_closed_where_the_reference_loses_nothing() -> None:
     assert all(s.ratio is None for s in found.standings)
 
 
-def test_the_better_reading_is_chosen_in_each_cell() -> None:
+def test_the_better_reading_is_chosen_in_each_scenario() -> None:
     regrets = with_defaults(TENT) | with_defaults(GAUSSIAN, **{"history-ucb": 300.0})
     board = made_up(arena_of(TENT, GAUSSIAN), regrets)
     assert board.scores[TENT]["d-ucb"].ratio == pytest.approx(100 / 600)
     assert board.scores[GAUSSIAN]["d-ucb"].ratio == pytest.approx(120 / 600)
 
 
-def test_a_policy_that_misses_cells_has_a_mean_over_the_others_and_no_rank() -> None:
+def test_a_policy_that_misses_scenarios_has_a_mean_over_the_others_and_no_rank() -> None:
     arena = arena_of(TENT, GAUSSIAN, policies=["round-robin", "fixed:allocation=[0.2,0.8]"])
     absent = "fixed:allocation=[0.2,0.8]"
     regrets = {
@@ -96,10 +96,10 @@ def test_a_policy_that_misses_cells_has_a_mean_over_the_others_and_no_rank() -> 
     }
     board = made_up(arena, {**regrets, (TENT, absent): 10.0})
     first = board.standings[0]
-    assert (first.policy, first.rank, first.cells) == (absent, None, 1)
+    assert (first.policy, first.rank, first.scenarios) == (absent, None, 1)
     assert (first.gain, first.ratio) == pytest.approx((0.09, 10.0))
     assert [s.rank for s in board.standings[1:]] == [1, 2, 3]
-    assert [(policy, cells) for (policy, _), cells in board.arena.refused.items()] == [(absent, [GAUSSIAN])]
+    assert [(policy, scenarios) for (policy, _), scenarios in board.arena.refused.items()] == [(absent, [GAUSSIAN])]
 
 
 def test_resampling_gives_an_interval_that_narrows_with_the_runs() -> None:
@@ -166,7 +166,7 @@ def test_those_that_cannot_share_are_named_where_that_is_best() -> None:
     best = [shares[int(np.argmax([p.utility(np.array([x, 1.0 - x])) for x in shares]))] for p in problems]
     assert np.isin(best, (0.0, 1.0)).any()
     (found,) = board.corners
-    assert (found.cell.name, found.policy, found.rank, found.best) == (loan, "thompson", 1, 50.0)
+    assert (found.scenario.name, found.policy, found.rank, found.best) == (loan, "thompson", 1, 50.0)
     assert found.share == pytest.approx(np.isin(best, (0.0, 1.0)).mean())
     far = made_up(arena, with_defaults(loan, thompson=250.0, ucb1=250.0) | with_defaults(TENT))
     assert far.corners == []

@@ -28,7 +28,7 @@ NAN = float("nan")
     [
         ae.CurveThompson(memory=0.4, levels=40),
         ae.CurveThompson(memory_bound=0.8, levels=30),
-        ae.CurveThompson(memory=0.4, levels=30, follow="realised"),
+        ae.CurveThompson(memory=0.4, levels=30, driver="realised"),
     ],
     ids=lambda p: p.key,
 )
@@ -59,7 +59,7 @@ def test_observations_are_booked_at_the_impact_of_what_was_deployed() -> None:
 
 
 def test_realised_tracks_follow_activations() -> None:
-    agent = ae.CurveThompson(memory=0.5, levels=10, follow="realised").start(2)
+    agent = ae.CurveThompson(memory=0.5, levels=10, driver="realised").start(2)
     for rewards in ([1.0, NAN], [NAN, 1.0], [NAN, NAN]):
         agent.ask()
         agent.tell(rewards, allocation=[0.5, 0.5])
@@ -253,7 +253,7 @@ def test_it_beats_history_ucb_by_far() -> None:
 
 def test_taking_turns_adds_up_to_the_split_and_beats_holding_it_on_patrol() -> None:
     problem = ae.problem("patrol", memory=0.5, driver="realised", seed=3)
-    policy = ae.CurveThompson(follow="realised")
+    policy = ae.CurveThompson(driver="realised")
     done = run_once(problem, policy, np.array([18_000, 20_000]), 1, trace=True)
     assert done.state.now[0]["takes_turns"] == 1
     assert set(np.unique(done.trace.allocation[-50:])) == {0.0, 1.0}
@@ -272,7 +272,7 @@ def test_taking_turns_adds_up_to_the_split_and_beats_holding_it_on_patrol() -> N
 
 def test_floors_forbid_taking_turns() -> None:
     problem = ae.problem("patrol", memory=0.5, driver="realised", seed=3, floors=0.2)
-    done = run_once(problem, ae.CurveThompson(follow="realised"), np.array([2000]), 1, trace=True)
+    done = run_once(problem, ae.CurveThompson(driver="realised"), np.array([2000]), 1, trace=True)
     assert done.trace.allocation.min() >= 0.2 - 1e-9
 
 
@@ -480,12 +480,18 @@ def test_a_file_of_an_earlier_version_is_refused_with_a_way_out(saved: Path, sch
         ({"memory": 1.0}, "memory"),
         ({"memory_bound": 1.0}, "memory_bound must lie between 0 and 1, got 1.0"),
         ({"memory": 0.2, "memory_bound": 0.5}, "not both"),
-        ({"follow": "me"}, "follow"),
+        ({"driver": "me"}, "driver"),
     ],
 )
 def test_wrong_parameters_are_refused(parameters: dict[str, object], message: str) -> None:
     with pytest.raises(ae.AftereffectError, match=message):
         ae.policy("curve-thompson", **parameters)
+
+
+def test_what_drives_the_impact_is_read_by_its_earlier_name_too() -> None:
+    written = ae.policy("curve-thompson", memory=0.4, follow="realised")
+    assert written == ae.CurveThompson(memory=0.4, driver="realised")
+    assert written.key == "curve-thompson:memory=0.4,driver=realised"
 
 
 def test_live_it_needs_to_know_something_about_the_memory() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from aftereffect.experiments.scores import Board
 from aftereffect.policies import base
-from aftereffect.report.leaderboard import SMOKE, document, in_cells, luck_line, overall, page, under_stress
+from aftereffect.report.leaderboard import SMOKE, document, in_scenarios, luck_line, overall, page, under_stress
 from tests.experiments.boards import GAUSSIAN, SCALE, TENT, Own, arena_of, made_up, with_defaults
 
 ABSENT = "fixed:allocation=[0.2,0.8]"
@@ -23,7 +23,7 @@ def board() -> Board:
 
 
 def test_a_policy_that_could_not_start_has_a_dash_and_a_reason(board: Board) -> None:
-    sheets = list(in_cells(board))
+    sheets = list(in_scenarios(board))
     assert sheets[1].rows[-1] == (ABSENT, *["-"] * 7)
     text = page(board, "aftereffect arena", None)
     assert f"{ABSENT} cannot start in {GAUSSIAN}: fixed: allocation needs 4 shares, got 2" in text
@@ -68,23 +68,23 @@ def test_those_that_cannot_share_are_named_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "regrets", "words"),
+    ("scenario", "regrets", "words"),
     [
         ("gaussian-k2-m0.5", {"fixed": 1.5}, "equal shares that it holds, 0.50 each"),
         ("gaussian-k2-m0.5", {"round-robin": 90.0}, "loses 0.090 a round, but within this horizon nobody learns"),
         ("convex-gaussian", {"round-robin": -9.0}, "more here than holding any allocation"),
-        ("convex-gaussian", {"round-robin": 9.0}, "happens to suit this cell"),
+        ("convex-gaussian", {"round-robin": 9.0}, "happens to suit this scenario"),
     ],
 )
-def test_other_kinds_of_luck(cell: str, regrets: dict[str, float], words: str) -> None:
-    arena = arena_of(cell, policies=["round-robin", "d-ucb", "fixed"])
-    found = made_up(arena, with_defaults(cell, **{"fixed": 400.0, **regrets})).luck
+def test_other_kinds_of_luck(scenario: str, regrets: dict[str, float], words: str) -> None:
+    arena = arena_of(scenario, policies=["round-robin", "d-ucb", "fixed"])
+    found = made_up(arena, with_defaults(scenario, **{"fixed": 400.0, **regrets})).luck
     assert [words in luck_line(entry, SCALE.horizon) for entry in found] == [True]
 
 
 def test_negative_regret_is_shown_and_gives_no_ratio() -> None:
     board = made_up(arena_of(TENT, GAUSSIAN), with_defaults(TENT, round_robin=-50.0) | with_defaults(GAUSSIAN))
-    row = next(row for row in next(in_cells(board)).rows if row[0] == "round-robin")
+    row = next(row for row in next(in_scenarios(board)).rows if row[0] == "round-robin")
     assert row == ("round-robin", "1", "-50.0", "-50.0 to -50.0", "-50.0", "150.0", "150 %", "-")
     standing = next(row for row in overall(board).rows if row[0] == "round-robin")
     assert (standing[2], standing[7]) == ("-125.0", "0.20 (1)")
@@ -105,7 +105,7 @@ def test_stress_is_counted_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_document_is_plain_data(board: Board) -> None:
     found = json.loads(json.dumps(document(board), allow_nan=False))
     assert [p["policy"] for p in found["policies"]] == [s.policy for s in board.standings]
-    assert [c["cell"] for c in found["cells"]] == [TENT, GAUSSIAN]
-    assert list(found["cells"][1]["refused"]) == [ABSENT]
-    assert found["luck"][0]["cell"] == GAUSSIAN
+    assert [c["scenario"] for c in found["scenarios"]] == [TENT, GAUSSIAN]
+    assert list(found["scenarios"][1]["refused"]) == [ABSENT]
+    assert found["luck"][0]["scenario"] == GAUSSIAN
     assert found["stress"] is None

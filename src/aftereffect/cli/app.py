@@ -236,7 +236,7 @@ def report(
 @app.command()
 def arena(
     quick: Annotated[bool, typer.Option("--quick", help="A smoke version of a minute: few short runs.")] = False,
-    stress: Annotated[bool, typer.Option("--stress", help="Cells in which the policies' model is wrong.")] = False,
+    stress: Annotated[bool, typer.Option("--stress", help="Scenarios in which the policies' model is wrong.")] = False,
     weekly: Annotated[
         bool, typer.Option("--weekly", help="Tens to hundreds of rounds with many units: gains over the even split.")
     ] = False,
@@ -256,7 +256,7 @@ def arena(
     quiet: Quiet = False,
     json: AsJson = False,
 ) -> None:
-    """Run every policy on a fixed set of cells and rank them against the paper's; running again goes on where it stopped."""
+    """Run every policy on a fixed set of scenarios and rank them against the paper's; running again goes on where it stopped."""
     from aftereffect.cli.arena import run_the_arena
 
     run_the_arena(

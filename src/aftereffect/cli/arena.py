@@ -29,7 +29,7 @@ from aftereffect.experiments.spec import LARGEST
 from aftereffect.experiments.store import Say, Store, require_ours
 from aftereffect.experiments.weekly import Weekly, play_weekly, set_up_weekly
 from aftereffect.report import weekly_page
-from aftereffect.report.leaderboard import SMOKE, Sheet, document, in_cells, overall, page, remarks, under_stress
+from aftereffect.report.leaderboard import SMOKE, Sheet, document, in_scenarios, overall, page, remarks, under_stress
 from aftereffect.simulation.provenance import commit_of_checkout, written_command
 
 
@@ -119,7 +119,7 @@ def _column(rows: polars.DataFrame, speed: dict[str, float | None]) -> polars.Se
 
 
 def _keep(directory: Path, **frames: polars.DataFrame) -> list[Path]:
-    """The tidy rows, and the scores by cell and policy, as Parquet."""
+    """The tidy rows, and the scores by scenario and policy, as Parquet."""
     kept = []
     for name, frame in frames.items():
         content = io.BytesIO()
@@ -130,15 +130,15 @@ def _keep(directory: Path, **frames: polars.DataFrame) -> list[Path]:
 
 
 def _shown(board: Board, files: list[Path]) -> list[RenderableType]:
-    """The cells first: on a terminal the leaderboard should be what is left to see."""
+    """The scenarios first: on a terminal the leaderboard should be what is left to see."""
     parts: list[RenderableType] = []
-    for sheet in in_cells(board):
+    for sheet in in_scenarios(board):
         parts += _table(sheet)
     if board.stress:
         parts += _table(under_stress(board))
     parts += _table(overall(board))
     if any(s.rank is None for s in board.standings):
-        parts.append(Text("* over the cells that it could start in\n"))
+        parts.append(Text("* over the scenarios that it could start in\n"))
     parts += [Text(note) for note in remarks(board)]
     if board.arena.quick:
         parts.append(Text(SMOKE, "bold"))
@@ -147,7 +147,7 @@ def _shown(board: Board, files: list[Path]) -> list[RenderableType]:
 
 def _shown_weekly(gains: Gains, files: list[Path]) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    for sheet in (*weekly_page.in_cells(gains), *weekly_page.overall(gains)):
+    for sheet in (*weekly_page.in_scenarios(gains), *weekly_page.overall(gains)):
         parts += _table(sheet)
     parts += [Text(note) for note in weekly_page.remarks(gains)]
     if gains.arena.quick:

@@ -1,7 +1,7 @@
-"""The arena: every policy on a fixed set of cells, on common random numbers. What is run; `scores` says who is better.
+"""The arena: every policy on a fixed set of scenarios, on common random numbers. What is run; `scores` says who is better.
 
-Each cell is an experiment of its own in a directory of its own, so a policy that cannot start in one cell is missing there
-only, and what is finished is kept.
+Each scenario is an experiment of its own in a directory of its own, so a policy that cannot start in one is missing there only,
+and what is finished is kept.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SPEED_RUNS = 3  # the quickest counts: the first may have to compile
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is run in each cell."""
+    """How much is run in each scenario."""
 
     horizon: int
     runs: int
@@ -63,7 +63,7 @@ FULL, QUICK = Scale(100_000, 40), Scale(2_000, 4)
 
 
 @dataclass(frozen=True)
-class Cell:
+class Scenario:
     """One world of the arena, and what policies are told of it."""
 
     name: str
@@ -73,7 +73,7 @@ class Cell:
     problem: str
     kind: str = ""  # of stress
     told: float | None = None  # instead of the memory
-    follow: str | None = None  # what drives the impact, for policies that have a choice
+    driver: str | None = None  # what drives the impact, for policies that have a choice
 
     @property
     def drawn(self) -> bool:
@@ -81,15 +81,15 @@ class Cell:
         return self.family not in FIXED
 
 
-def plain_cells() -> list[Cell]:
-    """The cells in which policies know what they need."""
+def plain_scenarios() -> list[Scenario]:
+    """The scenarios in which policies know what they need."""
     wanted = [(family, arms, MEMORY) for family in (*DRAWN, "lending") for arms in (2, 4)] + [("tent", 2, MEMORY)]
     wanted += [("gaussian", 2, memory) for memory in (0.2, 0.4, 0.6)] + [("gaussian", arms, 0.4) for arms in (3, 5)]
-    return [Cell(f"{f}-k{k}-m{m:g}", f, k, m, f"{f}:arms={k},memory={m:g}") for f, k, m in wanted]
+    return [Scenario(f"{f}-k{k}-m{m:g}", f, k, m, f"{f}:arms={k},memory={m:g}") for f, k, m in wanted]
 
 
-def stress_cells(horizon: int) -> list[Cell]:
-    """The cells in which the policies' model is wrong, kind by kind."""
+def stress_scenarios(horizon: int) -> list[Scenario]:
+    """The scenarios in which the policies' model is wrong, kind by kind."""
     worlds = {
         "realised": f"memory={MEMORY:g},driver=realised",
         "convex": f"impact=discounted(memory={MEMORY:g},g={CONVEX})",
@@ -98,9 +98,8 @@ def stress_cells(horizon: int) -> list[Cell]:
         "drift": f"memory={MEMORY:g},drift={horizon}",
     }
     told = {"memory-low": round(MEMORY - OFF, 6), "memory-high": round(MEMORY + OFF, 6)}
-    follow = {"realised": "realised"}
     return [
-        Cell(
+        Scenario(
             name=f"{kind}-{family}",
             family=family,
             arms=2,
@@ -108,7 +107,7 @@ def stress_cells(horizon: int) -> list[Cell]:
             problem=f"{family}:arms=2,{worlds.get(kind, f'memory={MEMORY:g}')}",
             kind=kind,
             told=told.get(kind),
-            follow=follow.get(kind),
+            driver="realised" if kind == "realised" else None,
         )
         for kind in KINDS
         for family in DRAWN
@@ -130,26 +129,26 @@ def entrants(arena: str) -> list[Policy]:
     return [p for p in first if "tolerance" not in p.parameters]
 
 
-def told(policy: Policy, cell: Cell) -> Policy:
-    """The policy as it stands in a cell: a memory that it left open is told, wrongly where the cell says so."""
+def told(policy: Policy, scenario: Scenario) -> Policy:
+    """The policy as it stands in a scenario: a memory that it left open is told, wrongly where the scenario says so."""
     changes: dict[str, object] = {}
     estimates = getattr(policy, "memory_bound", None) is not None  # it was told not to believe anybody
     for f in dataclasses.fields(policy):
         value = getattr(policy, f.name)
         if isinstance(value, Policy):
-            changes[f.name] = told(value, cell)
-        elif f.name == "memory" and value is None and cell.told is not None and not estimates:
-            changes[f.name] = cell.told
-        elif f.name == "follow" and value == f.default and cell.follow is not None:
-            changes[f.name] = cell.follow
+            changes[f.name] = told(value, scenario)
+        elif f.name == "memory" and value is None and scenario.told is not None and not estimates:
+            changes[f.name] = scenario.told
+        elif f.name == "driver" and value == f.default and scenario.driver is not None:
+            changes[f.name] = scenario.driver
     return dataclasses.replace(policy, **changes) if changes else policy
 
 
 @dataclass(frozen=True)
 class Match:
-    """A cell, the experiment in it, and who takes part: by the policies' keys, what they are there, or why they are not."""
+    """A scenario, the experiment in it, and who takes part: by the policies' keys, what they are there, or why they are not."""
 
-    cell: Cell
+    scenario: Scenario
     spec: Spec
     playing: dict[str, str]
     refused: dict[str, str]
@@ -191,11 +190,11 @@ class Arena:
 
     @property
     def refused(self) -> dict[tuple[str, str], list[str]]:
-        """Cells by policy and the reason for which it could not start in them."""
+        """Scenarios by policy and the reason for which it could not start in them."""
         found: dict[tuple[str, str], list[str]] = {}
         for match in self.matches:
             for policy, reason in match.refused.items():
-                found.setdefault((policy, reason), []).append(match.cell.name)
+                found.setdefault((policy, reason), []).append(match.scenario.name)
         return found
 
 
@@ -206,24 +205,24 @@ def set_up(
     stress: bool = False,
     seed: int = 0,
     scale: Scale | None = None,
-    cells: Sequence[Cell] | None = None,
+    scenarios: Sequence[Scenario] | None = None,
 ) -> Arena:
     """An arena for the policies given (default: all) and what they are measured against."""
     scale = scale or (QUICK if quick else FULL)
     chosen = list({p.key: p for p in [*(policies or default_policies()), *map(policy_from, REFERENCES)]}.values())
-    if cells is None:
-        cells = stress_cells(scale.horizon) if stress else plain_cells()
-    return Arena([match_in(cell, chosen, scale, seed) for cell in cells], chosen, scale, seed, stress)
+    if scenarios is None:
+        scenarios = stress_scenarios(scale.horizon) if stress else plain_scenarios()
+    return Arena([match_in(scenario, chosen, scale, seed) for scenario in scenarios], chosen, scale, seed, stress)
 
 
 def match_in(
-    cell: Cell, policies: Sequence[Policy], scale: Scale, seed: int, checkpoints: int | list[int] = CHECKPOINTS
+    scenario: Scenario, policies: Sequence[Policy], scale: Scale, seed: int, checkpoints: int | list[int] = CHECKPOINTS
 ) -> Match:
-    """The experiment in a cell, with the policies that can start there."""
-    problem = family_from(cell.problem)[0].draw(0)
+    """The experiment in a scenario, with the policies that can start there."""
+    problem = family_from(scenario.problem)[0].draw(0)
     playing, refused = {}, {}
     for policy in policies:
-        here = told(policy, cell)
+        here = told(policy, scenario)
         reason = refusal(here, problem, scale.horizon)
         if reason is None:
             playing[policy.key] = here.key
@@ -231,18 +230,18 @@ def match_in(
             refused[policy.key] = reason
     spec = parse_spec(
         {
-            "name": cell.name,
-            "title": f"The arena: {cell.name}",
+            "name": scenario.name,
+            "title": f"The arena: {scenario.name}",
             "horizon": scale.horizon,
-            "instances": scale.runs if cell.drawn else 1,
-            "runs": 1 if cell.drawn else scale.runs,
+            "instances": scale.runs if scenario.drawn else 1,
+            "runs": 1 if scenario.drawn else scale.runs,
             "seed": seed,
             "checkpoints": checkpoints,
-            "problems": [{"family": cell.problem}],
+            "problems": [{"family": scenario.problem}],
             "policies": [{"policy": notation} for notation in dict.fromkeys(playing.values())],
         }
     )
-    return Match(cell, spec, playing, refused)
+    return Match(scenario, spec, playing, refused)
 
 
 def run_arena(arena: Arena, out: Path, **how: Unpack[How]) -> polars.DataFrame:
@@ -257,33 +256,33 @@ def played(arena: Arena, out: Path, **how: Unpack[How]) -> Iterator[tuple[Match,
     """Match after match, computed as far as its directory lacks it, with the rows of all its checkpoints."""
     for match in arena.matches:
         here: How = {**how, "progress": _under_keys(match, how["progress"])} if "progress" in how else how
-        yield match, run_spec(match.spec, out / match.cell.name, **here).frame()
+        yield match, run_spec(match.spec, out / match.scenario.name, **here).frame()
 
 
 def _under_keys(match: Match, progress: Progress) -> Progress:
-    """Bars are by policy, whatever each was told in this cell."""
+    """Bars are by policy, whatever each was told in this scenario."""
     keys = match.key_of
     return lambda notation, rounds: progress(keys[notation], rounds)
 
 
 def _tidy(match: Match, last: polars.DataFrame) -> polars.DataFrame:
     """One row per policy and run."""
-    cell = match.cell
+    scenario = match.scenario
     rows = by_policy(match, last).with_columns(
-        cell=polars.lit(cell.name), kind=polars.lit(cell.kind), family=polars.lit(cell.family)
+        scenario=polars.lit(scenario.name), kind=polars.lit(scenario.kind), family=polars.lit(scenario.family)
     )
-    columns = ("cell", "kind", "family", "problem", "policy", "parameters", "instance", "run", "round", "regret")
+    columns = ("scenario", "kind", "family", "problem", "policy", "parameters", "instance", "run", "round", "regret")
     return rows.select(*columns, "realised_regret").sort("policy", "instance", "run")
 
 
 def by_policy(match: Match, rows: polars.DataFrame) -> polars.DataFrame:
-    """Rows under the policies' keys instead of what they are in this cell; two that are the same here have the same rows."""
+    """Rows under the policies' keys instead of what they are in this scenario; two that are the same here have the same rows."""
     mine = polars.DataFrame({"policy": list(match.playing), "parameters": list(match.playing.values())})
     return rows.drop("policy").join(mine, on="parameters")
 
 
 def rounds_per_second(policy: Policy, rounds: int = SPEED_ROUNDS) -> float | None:
-    """Speed of one run on one thread, on the gaussian cell with two arms; None where it cannot start."""
+    """Speed of one run on one thread, on the gaussian scenario with two arms; None where it cannot start."""
     problem = draw_instance(family_from(f"gaussian:memory={MEMORY:g}")[0], 0, 0)
     if refusal(policy, problem, rounds) is not None:
         return None

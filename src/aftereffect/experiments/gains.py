@@ -1,6 +1,6 @@
 """Who is better in the weekly arena: how much of what the best fixed split gains over the even one, and how often less.
 
-Everything is computed from the rows that the weekly arena leaves behind: one per cell, policy, run and horizon.
+Everything is computed from the rows that the weekly arena leaves behind: one per scenario, policy, run and horizon.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BELOW = 0.02  # a run that earns less than even by more than this was hurt
 
 @dataclass(frozen=True)
 class Gain:
-    """One policy in one cell up to one horizon, over all runs."""
+    """One policy in one scenario up to one horizon, over all runs."""
 
     share: float  # of what the best gains over even
     interval: Interval
@@ -32,15 +32,15 @@ class Gain:
 
 @dataclass(frozen=True)
 class Total:
-    """One policy over all cells up to one horizon."""
+    """One policy over all scenarios up to one horizon."""
 
-    share: float | None  # mean over the cells where there is something to gain
+    share: float | None  # mean over the scenarios where there is something to gain
     interval: Interval
     smallest: float | None
     where: str
     below: float
     worst: float
-    loss: float | None  # the largest loss against even among the flat cells
+    loss: float | None  # the largest loss against even among the flat scenarios
 
 
 @dataclass(frozen=True)
@@ -49,21 +49,21 @@ class Gains:
 
     arena: Weekly
     horizons: list[int]
-    available: Mapping[str, Mapping[int, float]]  # by cell and horizon: what the best gains over even, relative
-    cells: Mapping[str, Mapping[str, Mapping[int, Gain]]]  # by cell, policy and horizon
+    available: Mapping[str, Mapping[int, float]]  # by scenario and horizon: what the best gains over even, relative
+    scenarios: Mapping[str, Mapping[str, Mapping[int, Gain]]]  # by scenario, policy and horizon
     totals: Mapping[str, Mapping[int, Total]]  # by policy, best first, and horizon
 
     @property
     def flat(self) -> list[str]:
-        """Cells where the best fixed split gains next to nothing."""
-        return flat_cells(self.available)
+        """Scenarios where the best fixed split gains next to nothing."""
+        return flat_scenarios(self.available)
 
     def frame(self) -> polars.DataFrame:
-        """One row per cell, policy and horizon."""
+        """One row per scenario, policy and horizon."""
         return polars.DataFrame(
             [
                 {
-                    "cell": cell,
+                    "scenario": scenario,
                     "policy": policy,
                     "T": horizon,
                     "gain_share": g.share,
@@ -71,9 +71,9 @@ class Gains:
                     "over_even": g.over_even,
                     "runs_below_even": g.below,
                     "worst_run": g.worst,
-                    "available": self.available[cell][horizon],
+                    "available": self.available[scenario][horizon],
                 }
-                for cell, policies in self.cells.items()
+                for scenario, policies in self.scenarios.items()
                 for policy, horizons in policies.items()
                 for horizon, g in horizons.items()
             ],
@@ -86,9 +86,9 @@ def gain_share(achieved: Floats, even: Floats, best: Floats) -> float:
     return float((achieved - even).sum() / (best - even).sum())
 
 
-def flat_cells(available: Mapping[str, Mapping[int, float]]) -> list[str]:
-    """Cells whose best gains less than FLAT over even, in the longest run."""
-    return [cell for cell, gains in available.items() if gains[max(gains)] < FLAT]
+def flat_scenarios(available: Mapping[str, Mapping[int, float]]) -> list[str]:
+    """Scenarios whose best gains less than FLAT over even, in the longest run."""
+    return [scenario for scenario, gains in available.items() if gains[max(gains)] < FLAT]
 
 
 Runs = tuple[Floats, Floats, Floats]  # achieved, even, best: one number a run
@@ -98,19 +98,19 @@ def score_weekly(arena: Weekly, rows: polars.DataFrame) -> Gains:
     """The weekly leaderboard from the arena's rows."""
     samples = _samples(rows)
     horizons = sorted({horizon for _, _, horizon in samples})
-    cells = list(dict.fromkeys(cell for cell, _, _ in samples))
+    scenarios = list(dict.fromkeys(scenario for scenario, _, _ in samples))
     policies = [p.key for p in arena.policies]
-    available = {cell: {t: _available(samples[cell, EVEN, t]) for t in horizons} for cell in cells}
-    weights = resampling(arena.scale.runs, arena.scale.runs)  # the same for every cell, policy and horizon
+    available = {scenario: {t: _available(samples[scenario, EVEN, t]) for t in horizons} for scenario in scenarios}
+    weights = resampling(arena.scale.runs, arena.scale.runs)  # the same for every scenario, policy and horizon
     scores = {
-        cell: {
-            p: {t: _gain(samples[cell, p, t], weights) for t in horizons}
+        scenario: {
+            p: {t: _gain(samples[scenario, p, t], weights) for t in horizons}
             for p in policies
-            if (cell, p, horizons[0]) in samples
+            if (scenario, p, horizons[0]) in samples
         }
-        for cell in cells
+        for scenario in scenarios
     }
-    flat = flat_cells(available)
+    flat = flat_scenarios(available)
     totals = {
         p: {t: _total(samples, scores, flat, p, t, weights) for t in horizons} for p in policies if _played(scores, p)
     }
@@ -120,10 +120,10 @@ def score_weekly(arena: Weekly, rows: polars.DataFrame) -> Gains:
 
 def _samples(rows: polars.DataFrame) -> dict[tuple[str, str, int], Runs]:
     found = {}
-    for (cell, policy, horizon), part in rows.group_by("cell", "policy", "T", maintain_order=True):
+    for (scenario, policy, horizon), part in rows.group_by("scenario", "policy", "T", maintain_order=True):
         ordered = part.sort("run")
         runs = tuple(ordered[name].to_numpy() for name in ("achieved", "even", "best"))
-        found[str(cell), str(policy), int(str(horizon))] = (runs[0], runs[1], runs[2])
+        found[str(scenario), str(policy), int(str(horizon))] = (runs[0], runs[1], runs[2])
     return found
 
 
@@ -150,8 +150,8 @@ def _gain(runs: Runs, weights: Floats) -> Gain:
 
 
 def _played(scores: Mapping[str, Mapping[str, object]], policy: str) -> list[str]:
-    """The cells that a policy could start in."""
-    return [cell for cell, here in scores.items() if policy in here]
+    """The scenarios that a policy could start in."""
+    return [scenario for scenario, here in scores.items() if policy in here]
 
 
 def _total(
@@ -163,18 +163,18 @@ def _total(
     weights: Floats,
 ) -> Total:
     here = _played(scores, policy)
-    gaining = [cell for cell in here if cell not in flat]
-    shares = {cell: scores[cell][policy][horizon].share for cell in gaining}
-    losses = [-scores[cell][policy][horizon].over_even for cell in here if cell in flat]
-    drawn = [_resampled(samples[cell, policy, horizon], weights) for cell in gaining]
-    where = min(shares, key=lambda cell: shares[cell]) if shares else ""
+    gaining = [scenario for scenario in here if scenario not in flat]
+    shares = {scenario: scores[scenario][policy][horizon].share for scenario in gaining}
+    losses = [-scores[scenario][policy][horizon].over_even for scenario in here if scenario in flat]
+    drawn = [_resampled(samples[scenario, policy, horizon], weights) for scenario in gaining]
+    where = min(shares, key=lambda scenario: shares[scenario]) if shares else ""
     return Total(
         share=float(np.mean(list(shares.values()))) if shares else None,
         interval=percentiles(np.mean(drawn, axis=0)) if drawn and weights.shape[1] > 1 else None,
         smallest=shares[where] if shares else None,
         where=where,
-        below=float(np.mean([scores[cell][policy][horizon].below for cell in here])),
-        worst=min(scores[cell][policy][horizon].worst for cell in here),
+        below=float(np.mean([scores[scenario][policy][horizon].below for scenario in here])),
+        worst=min(scores[scenario][policy][horizon].worst for scenario in here),
         loss=max(losses) if losses else None,
     )
 

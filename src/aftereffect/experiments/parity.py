@@ -29,7 +29,7 @@ from aftereffect.simulation.result import Parity
 from aftereffect.simulation.simulate import draw_instances, simulate
 from aftereffect.theory.fair_dual import fair_dual
 
-CELLS = tuple((name, arms) for name in ("lending", "patrol", "loan") for arms in (2, 4))
+SCENARIOS = tuple((name, arms) for name in ("lending", "patrol", "loan") for arms in (2, 4))
 MEMORY = 0.5
 HORIZON, INSTANCES, SEED = 100_000, 8, 2026
 WEEKLY_INSTANCES = 20
@@ -37,7 +37,7 @@ WEEKLY_INSTANCES = 20
 
 @dataclass(frozen=True)
 class ParityRow:
-    """One policy on one cell: violation a round after a tenth of the horizon, half of it and all, the largest run's, and
+    """One policy on one scenario: violation a round after a tenth of the horizon, half of it and all, the largest run's, and
     the fair optimum minus the utility a round, mean and largest."""
 
     problem: str
@@ -52,7 +52,7 @@ class ParityRow:
 
 @dataclass(frozen=True)
 class GapRow:
-    """The Lagrangian relaxation on one cell, mean over instances, a round: the price of fairness, the duality gap, and
+    """The Lagrangian relaxation on one scenario, mean over instances, a round: the price of fairness, the duality gap, and
     how far apart the measures are at the allocation that the best fixed multipliers lead to."""
 
     problem: str
@@ -63,8 +63,8 @@ class GapRow:
     reached_gap: float
 
 
-def cell_family(name: str, arms: int) -> Family:
-    """A cell's problem at the default tolerance."""
+def scenario_family(name: str, arms: int) -> Family:
+    """A scenario's problem at the default tolerance."""
     return family(name, arms=arms, memory=MEMORY)
 
 
@@ -76,9 +76,9 @@ def instances_of(name: str, instances: int) -> int:
 def measure_parity(
     horizon: int, instances: int, seed: int, say: Callable[[str], None] = lambda _: None, trials: int = 40
 ) -> Iterator[ParityRow]:
-    """Each cell's policies: without fairness, with multipliers tuned on validation runs, and the online policy."""
-    for name, arms in CELLS:
-        world, count = cell_family(name, arms), instances_of(name, instances)
+    """Each scenario's policies: without fairness, with multipliers tuned on validation runs, and the online policy."""
+    for name, arms in SCENARIOS:
+        world, count = scenario_family(name, arms), instances_of(name, instances)
         base = HistoryUCB(zero=True, log="printed")
         tuned = tune_multipliers(world, base, horizon // 10, trials=trials, runs=1, instances=instances, seed=seed)
         policies: list[tuple[str, Policy]] = [
@@ -91,7 +91,7 @@ def measure_parity(
             points = [horizon // 10, horizon // 2, horizon]
             runs = instances if count == 1 else 1
             result = simulate(world, policy, horizon=horizon, runs=runs, instances=count, seed=seed, checkpoints=points)
-            assert result.parity is not None  # every cell has a measure
+            assert result.parity is not None  # every scenario has a measure
             yield _row(name, arms, label, result.parity, horizon)
 
 
@@ -112,9 +112,9 @@ def _row(name: str, arms: int, label: str, parity: Parity, horizon: int) -> Pari
 
 
 def measure_gaps(instances: int, seed: int) -> Iterator[GapRow]:
-    """Each cell's duality gap at the default tolerance, exact on the grid."""
-    for name, arms in CELLS:
-        drawn = draw_instances(cell_family(name, arms), instances_of(name, instances), seed)
+    """Each scenario's duality gap at the default tolerance, exact on the grid."""
+    for name, arms in SCENARIOS:
+        drawn = draw_instances(scenario_family(name, arms), instances_of(name, instances), seed)
         duals = [fair_dual(problem) for problem in drawn]
         gaps = np.array([d.duality_gap for d in duals])
         yield GapRow(
@@ -145,7 +145,7 @@ WEEKS, UNITS = (104, 208, 520), 200
 
 def measure_weekly_parity(instances: int, seed: int) -> Iterator[WeeklyRow]:
     """Fair-thompson and the even split with units, the memory told."""
-    for name, arms in CELLS:
+    for name, arms in SCENARIOS:
         world = family(name, arms=arms, memory=MEMORY, units=UNITS)
         count = instances_of(name, instances)
         runs = instances if count == 1 else 1
@@ -153,7 +153,7 @@ def measure_weekly_parity(instances: int, seed: int) -> Iterator[WeeklyRow]:
             result = simulate(
                 world, policy, horizon=WEEKS[-1], runs=runs, instances=count, seed=seed, checkpoints=WEEKS
             )
-            assert result.parity is not None  # every cell has a measure
+            assert result.parity is not None  # every scenario has a measure
             for i, weeks in enumerate(WEEKS):
                 utility, violation = result.utility[:, i].mean() / weeks, result.parity.mean_violation[:, i].mean()
                 violated = result.parity.violated_share[:, i].mean()

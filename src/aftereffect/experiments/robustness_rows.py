@@ -30,7 +30,7 @@ SEED = 4711
 TOLD = (0.5, 0.2, 0.8)
 BOUNDS = (0.8, 0.95)
 HORIZONS = ((200, 20), (1_000, 20), (20_000, 5))  # rounds, and how many runs of each kind of rewards
-KNOWN, ESTIMATED, TELLING, DRIFTING, CHANGED, BANDED, QUIET = 6, 20, 20, 20, 5, 40, 4  # instances or runs of a cell
+KNOWN, ESTIMATED, TELLING, DRIFTING, CHANGED, BANDED, QUIET = 6, 20, 20, 20, 5, 40, 4  # instances or runs of a row
 WEEKS, DEVIATION = 208, 0.02
 
 Part = dict[str, Any]

@@ -12,7 +12,7 @@ import numpy as np
 import polars
 
 from aftereffect._sources import is_ours
-from aftereffect.experiments.arena import KINDS, REFERENCES, Arena, Cell, Match
+from aftereffect.experiments.arena import KINDS, REFERENCES, Arena, Match, Scenario
 from aftereffect.experiments.statistics import Interval, ends, mean_of, percentiles, resampling
 from aftereffect.model.curves import Floats
 from aftereffect.model.family_notation import family_from
@@ -22,7 +22,7 @@ from aftereffect.simulation.simulate import draw_instance
 
 FLOOR = 1.0  # one reward in the whole run: a mean regret below it gives no ratio; who moves may earn more than all who hold still
 
-LUCKY = 2.0  # a policy that does not learn, within so many times of the best learner's regret, owes it to the cell
+LUCKY = 2.0  # a policy that does not learn, within so many times of the best learner's regret, owes it to the scenario
 NEAR = 0.02  # if, besides, it loses less than this a round; else nobody has learned much yet
 ONE_ARM = 1e-6  # what the others get, together, of an allocation that gives everything to one arm
 ALIKE = 0.02  # two policies whose regrets, run by run, differ by less of their size do the same
@@ -30,7 +30,7 @@ ALIKE = 0.02  # two policies whose regrets, run by run, differ by less of their 
 
 @dataclass(frozen=True)
 class Score:
-    """One policy in one cell."""
+    """One policy in one scenario."""
 
     mean: float
     interval: Interval
@@ -43,17 +43,17 @@ class Score:
 
 @dataclass(frozen=True)
 class Standing:
-    """One policy over the cells that it could start in."""
+    """One policy over the scenarios that it could start in."""
 
     policy: str
-    rank: int | None  # none for a policy that missed cells: its mean is over others
-    gain: float  # mean over cells
+    rank: int | None  # none for a policy that missed scenarios: its mean is over others
+    gain: float  # mean over scenarios
     interval: Interval
     smallest: float
     where: str
-    cells: int
-    ratio: float | None  # geometric mean over the cells that have one
-    ratio_cells: int
+    scenarios: int
+    ratio: float | None  # geometric mean over the scenarios that have one
+    ratio_scenarios: int
     speed: float | None
 
 
@@ -70,9 +70,9 @@ class Stress:
 
 @dataclass(frozen=True)
 class Luck:
-    """A policy that does not learn and yet does well in a cell."""
+    """A policy that does not learn and yet does well in a scenario."""
 
-    cell: Cell
+    scenario: Scenario
     policy: str
     mean: float
     rank: int
@@ -83,14 +83,14 @@ class Luck:
 
 @dataclass(frozen=True)
 class Corner:
-    """A policy that gives everything to one arm, whatever it learns, and does well in a cell: there that is often best."""
+    """A policy that gives everything to one arm, whatever it learns, and does well in a scenario: there that is often best."""
 
-    cell: Cell
+    scenario: Scenario
     policy: str
     mean: float
     rank: int
-    best: float  # mean regret of the cell's first
-    share: float  # of the cell's problems whose best allocation gives everything to one arm
+    best: float  # mean regret of the scenario's first
+    share: float  # of the scenario's problems whose best allocation gives everything to one arm
 
 
 @dataclass(frozen=True)
@@ -98,18 +98,18 @@ class Board:
     """The leaderboard."""
 
     arena: Arena
-    scores: Mapping[str, Mapping[str, Score]]  # by cell and policy
+    scores: Mapping[str, Mapping[str, Score]]  # by scenario and policy
     standings: list[Standing]
     stress: list[Stress]
     luck: list[Luck]
     corners: list[Corner]
 
     def frame(self) -> polars.DataFrame:
-        """One row per cell and policy."""
+        """One row per scenario and policy."""
         return polars.DataFrame(
             [
                 {
-                    "cell": cell,
+                    "scenario": scenario,
                     "policy": policy,
                     "regret": s.mean,
                     **ends(s.interval),
@@ -119,7 +119,7 @@ class Board:
                     "ratio": s.ratio,
                     "rank": s.rank,
                 }
-                for cell, scores in self.scores.items()
+                for scenario, scores in self.scores.items()
                 for policy, s in scores.items()
             ],
             schema_overrides=dict.fromkeys(("low", "high", "closed", "ratio"), polars.Float64),
@@ -131,10 +131,10 @@ Samples = dict[str, dict[str, Floats]]
 
 def score(arena: Arena, rows: polars.DataFrame, speed: Mapping[str, float | None] | None = None) -> Board:
     """The leaderboard from the arena's rows."""
-    samples: Samples = {match.cell.name: {} for match in arena.matches}
-    for (cell, policy), part in rows.group_by("cell", "policy", maintain_order=True):
-        samples[str(cell)][str(policy)] = part.sort("instance", "run")["regret"].to_numpy()
-    scores = {cell: _in_cell(regrets, arena.scale.horizon) for cell, regrets in samples.items()}
+    samples: Samples = {match.scenario.name: {} for match in arena.matches}
+    for (scenario, policy), part in rows.group_by("scenario", "policy", maintain_order=True):
+        samples[str(scenario)][str(policy)] = part.sort("instance", "run")["regret"].to_numpy()
+    scores = {scenario: _in_scenario(regrets, arena.scale.horizon) for scenario, regrets in samples.items()}
     return Board(
         arena=arena,
         scores=scores,
@@ -145,7 +145,7 @@ def score(arena: Arena, rows: polars.DataFrame, speed: Mapping[str, float | None
     )
 
 
-def _in_cell(regrets: Mapping[str, Floats], horizon: int) -> dict[str, Score]:
+def _in_scenario(regrets: Mapping[str, Floats], horizon: int) -> dict[str, Score]:
     means = {policy: float(r.mean()) for policy, r in regrets.items()}
     reference = min(means[key] for key in REFERENCES)
     return {
@@ -162,7 +162,7 @@ def _in_cell(regrets: Mapping[str, Floats], horizon: int) -> dict[str, Score]:
     }
 
 
-# Over all cells.
+# Over all scenarios.
 
 
 def _standings(
@@ -171,12 +171,12 @@ def _standings(
     drawn = _resampled_means(arena, samples)
     found = []
     for policy in (p.key for p in arena.policies):
-        here = {cell: in_cell[policy] for cell, in_cell in scores.items() if policy in in_cell}
+        here = {scenario: in_scenario[policy] for scenario, in_scenario in scores.items() if policy in in_scenario}
         if not here:
             continue
-        where = min(here, key=lambda cell: here[cell].gain)
+        where = min(here, key=lambda scenario: here[scenario].gain)
         ratios = [s.ratio for s in here.values() if s.ratio is not None]
-        resampled = [_resampled_gain(drawn[cell], policy, arena.scale.horizon) for cell in here]
+        resampled = [_resampled_gain(drawn[scenario], policy, arena.scale.horizon) for scenario in here]
         found.append(
             Standing(
                 policy=policy,
@@ -185,33 +185,33 @@ def _standings(
                 interval=percentiles(np.mean(resampled, axis=0)) if arena.scale.runs > 1 else None,
                 smallest=here[where].gain,
                 where=where,
-                cells=len(here),
+                scenarios=len(here),
                 ratio=float(np.exp(np.mean(np.log(ratios)))) if ratios else None,
-                ratio_cells=len(ratios),
+                ratio_scenarios=len(ratios),
                 speed=speed.get(policy),
             )
         )
     return _ranked(found, len(scores))
 
 
-def _ranked(found: list[Standing], cells: int) -> list[Standing]:
+def _ranked(found: list[Standing], scenarios: int) -> list[Standing]:
     found.sort(key=lambda s: -s.gain)
-    everywhere = [s.policy for s in found if s.cells == cells]
-    return [replace(s, rank=everywhere.index(s.policy) + 1) if s.cells == cells else s for s in found]
+    everywhere = [s.policy for s in found if s.scenarios == scenarios]
+    return [replace(s, rank=everywhere.index(s.policy) + 1) if s.scenarios == scenarios else s for s in found]
 
 
 def _resampled_means(arena: Arena, samples: Samples) -> dict[str, dict[str, Floats]]:
-    """Means over resampled runs, by cell and policy.
+    """Means over resampled runs, by scenario and policy.
 
-    The same runs are taken in every cell of a kind and for every policy: they share their random numbers, and cells of one
+    The same runs are taken in every scenario of a kind and for every policy: they share their random numbers, and those of one
     family share their instances too.
     """
     found = {}
     for match in arena.matches:
-        regrets = samples[match.cell.name]
+        regrets = samples[match.scenario.name]
         count = len(next(iter(regrets.values())))
-        weights = resampling(count, [int(match.cell.drawn), count]) / count
-        found[match.cell.name] = {policy: weights @ r for policy, r in regrets.items()}
+        weights = resampling(count, [int(match.scenario.drawn), count]) / count
+        found[match.scenario.name] = {policy: weights @ r for policy, r in regrets.items()}
     return found
 
 
@@ -241,16 +241,16 @@ def _of_paper(arena: Arena) -> set[str]:
 def _stress(arena: Arena, samples: Samples) -> list[Stress]:
     found = []
     for kind in KINDS:
-        cells = {m.cell.family: samples[m.cell.name] for m in arena.matches if m.cell.kind == kind}
-        for policy in (p.key for p in arena.policies if cells and is_new(p)):
+        scenarios = {m.scenario.family: samples[m.scenario.name] for m in arena.matches if m.scenario.kind == kind}
+        for policy in (p.key for p in arena.policies if scenarios and is_new(p)):
             lower, clearly = [], []
-            for family, regrets in cells.items():
+            for family, regrets in scenarios.items():
                 difference = _difference(regrets, policy, _of_paper(arena))
                 if difference is not None and difference.mean() < 0:
                     lower.append(family)
                     interval = mean_of(difference).interval
                     clearly += [family] if interval is not None and interval[1] < 0 else []
-            found.append(Stress(kind, policy, len(cells), tuple(lower), tuple(clearly)))
+            found.append(Stress(kind, policy, len(scenarios), tuple(lower), tuple(clearly)))
     return found
 
 
@@ -269,7 +269,7 @@ def _luck(arena: Arena, samples: Samples, scores: Mapping[str, Mapping[str, Scor
     found = []
     idle, baselines = {p.key for p in arena.policies if not p.learns}, _of_paper(arena) - set(REFERENCES)
     for match in arena.matches:
-        here, regrets = scores[match.cell.name], samples[match.cell.name]
+        here, regrets = scores[match.scenario.name], samples[match.scenario.name]
         steady = [key for key in here if key in idle]
         alike = {key: _alike(regrets, key, baselines) for key in steady}
         learners = [key for key in here if key not in steady and not any(key in same for same in alike.values())]
@@ -279,7 +279,7 @@ def _luck(arena: Arena, samples: Samples, scores: Mapping[str, Mapping[str, Scor
             close = max(s.mean, FLOOR) <= LUCKY * max(least, FLOOR) and s.mean <= NEAR * arena.scale.horizon
             if close or s.rank == 1:
                 found.append(
-                    Luck(match.cell, key, mean=s.mean, rank=s.rank, best=best, best_mean=least, alike=alike[key])
+                    Luck(match.scenario, key, mean=s.mean, rank=s.rank, best=best, best_mean=least, alike=alike[key])
                 )
     return found
 
@@ -288,21 +288,21 @@ def _corners(arena: Arena, scores: Mapping[str, Mapping[str, Score]]) -> list[Co
     """The best of those that give everything to one arm, where it comes near the first and such a gift is best at least once."""
     narrow = {p.key for p in arena.policies if p.one_hot and p.learns}
     found = []
-    for match in (m for m in arena.matches if not m.cell.kind):
-        here = scores[match.cell.name]
+    for match in (m for m in arena.matches if not m.scenario.kind):
+        here = scores[match.scenario.name]
         key = min(narrow & here.keys(), key=lambda key: here[key].mean, default=None)
         least = min(s.mean for s in here.values())
         if key is None or max(here[key].mean, FLOOR) > LUCKY * max(least, FLOOR):
             continue
         share = share_of_corners(match)
         if share > 0:
-            found.append(Corner(match.cell, key, here[key].mean, here[key].rank, best=least, share=share))
+            found.append(Corner(match.scenario, key, here[key].mean, here[key].rank, best=least, share=share))
     return found
 
 
 def share_of_corners(match: Match) -> float:
     """The share of a match's problems whose best fixed allocation gives everything to one arm."""
-    family, spec = family_from(match.cell.problem)[0], match.spec
+    family, spec = family_from(match.scenario.problem)[0], match.spec
     best = [best_fixed(draw_instance(family, spec.seed, number)).allocation for number in range(spec.instances)]
     return float(np.mean([allocation.max() > 1.0 - ONE_ARM for allocation in best]))
 

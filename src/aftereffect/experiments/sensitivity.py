@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from aftereffect._files import write_output
-from aftereffect.experiments.arena import Cell, plain_cells
+from aftereffect.experiments.arena import Scenario, plain_scenarios
 from aftereffect.experiments.gains import gain_share
-from aftereffect.experiments.weekly import weekly_cells
+from aftereffect.experiments.weekly import weekly_scenarios
 from aftereffect.model.family_notation import family_from
 from aftereffect.policies.base import Policy
 from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson
@@ -77,29 +77,32 @@ def measure_sensitivity(
 
 
 def _measured(constant: str, factor: float, runs: int, seed: int, horizon: int) -> tuple[float, float]:
-    """Mean gain share and geometric mean regret over the cells."""
+    """Mean gain share and geometric mean regret over the scenarios."""
     weekly = Retuned(memory_bound=UNKNOWN_BOUND, constant=constant, factor=factor)
-    shares = [_share(cell, weekly, runs, seed) for cell in weekly_cells() if cell.name in WEEKLY]
+    shares = [_share(scenario, weekly, runs, seed) for scenario in weekly_scenarios() if scenario.name in WEEKLY]
     known = Retuned(constant=constant, factor=factor)
-    regrets = [_regret(cell, known, runs, seed, horizon) for cell in plain_cells() if cell.name in ARENA]
+    regrets = [
+        _regret(scenario, known, runs, seed, horizon) for scenario in plain_scenarios() if scenario.name in ARENA
+    ]
     return float(np.mean(shares)), float(np.exp(np.mean(np.log(regrets))))
 
 
-def _share(cell: Cell, policy: Policy, runs: int, seed: int) -> float:
+def _share(scenario: Scenario, policy: Policy, runs: int, seed: int) -> float:
     mine, even = (
-        simulate(family_from(cell.problem)[0], p, WEEKS, *_scale(cell, runs), seed, [WEEKS]) for p in (policy, Fixed())
+        simulate(family_from(scenario.problem)[0], p, WEEKS, *_scale(scenario, runs), seed, [WEEKS])
+        for p in (policy, Fixed())
     )
     return gain_share(mine.utility[:, -1], even.utility[:, -1], even.utility[:, -1] + even.regret[:, -1])
 
 
-def _regret(cell: Cell, policy: Policy, runs: int, seed: int, horizon: int) -> float:
-    result = simulate(family_from(cell.problem)[0], policy, horizon, *_scale(cell, runs), seed, [horizon])
+def _regret(scenario: Scenario, policy: Policy, runs: int, seed: int, horizon: int) -> float:
+    result = simulate(family_from(scenario.problem)[0], policy, horizon, *_scale(scenario, runs), seed, [horizon])
     return float(max(1.0, result.regret[:, -1].mean()))
 
 
-def _scale(cell: Cell, runs: int) -> tuple[int, int]:
+def _scale(scenario: Scenario, runs: int) -> tuple[int, int]:
     """Runs and instances."""
-    return (1, runs) if cell.drawn else (runs, 1)
+    return (1, runs) if scenario.drawn else (runs, 1)
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """The weekly arena: the scale at which institutions decide. What is run; `gains` says who is better.
 
 Tens to hundreds of rounds, 50 to 1,000 units a round, a memory that nobody knows. Every policy is measured between the even
-split and the best fixed one, each on its own history from the same start. Cells and storage are the arena's.
+split and the best fixed one, each on its own history from the same start. Scenarios and storage are the arena's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Unpack
 import polars
 
 from aftereffect.errors import require_whole
-from aftereffect.experiments.arena import Arena, Cell, Match, Scale, by_policy, entrants, match_in, played
+from aftereffect.experiments.arena import Arena, Match, Scale, Scenario, by_policy, entrants, match_in, played
 from aftereffect.experiments.executors import Threads
 from aftereffect.experiments.run import How
 from aftereffect.notation import parse
@@ -28,7 +28,7 @@ EVEN = "fixed"  # equal shares, or the split nearest to them within floors and c
 TOLD = 0.9  # the memory that policies are told which cannot estimate it: a cautious guess, since nobody knows it
 
 # Family, arms and memory, then what makes it a week: units, rates as they are or of a few percent, floors, shocks, starts.
-CELLS: tuple[tuple[str, int, float, str], ...] = (
+SCENARIOS: tuple[tuple[str, int, float, str], ...] = (
     ("patrol", 3, 0.5, "units=200,floors=0.25"),  # next to nothing to gain: a policy must not lose there either
     ("patrol", 4, 0.3, "units=100,floors=0.05"),
     ("patrol", 5, 0.8, "units=500,shock=0.03"),
@@ -71,11 +71,11 @@ def horizons_up_to(horizon: int) -> list[int]:
     return sorted({*(t for t in HORIZONS if t <= horizon), horizon})
 
 
-def weekly_cells() -> list[Cell]:
+def weekly_scenarios() -> list[Scenario]:
     """The worlds of the weekly arena."""
     return [
-        Cell(
-            name=_cell_name(family, arms, memory, week),
+        Scenario(
+            name=_scenario_name(family, arms, memory, week),
             family=family,
             arms=arms,
             memory=memory,
@@ -83,11 +83,11 @@ def weekly_cells() -> list[Cell]:
             kind="weekly",
             told=TOLD,
         )
-        for family, arms, memory, week in CELLS
+        for family, arms, memory, week in SCENARIOS
     ]
 
 
-def _cell_name(family: str, arms: int, memory: float, week: str) -> str:
+def _scenario_name(family: str, arms: int, memory: float, week: str) -> str:
     given = parse(f"{family}:{week}").parameters
     marks = [word for word in ("rate", "floors", "shock", "start", "delay") if word in given]
     return "-".join([family, f"k{arms}", f"m{memory:g}", *marks])
@@ -104,18 +104,21 @@ def set_up_weekly(
     quick: bool = False,
     seed: int = 0,
     scale: Scale | None = None,
-    cells: Sequence[Cell] | None = None,
+    scenarios: Sequence[Scenario] | None = None,
 ) -> Weekly:
     """A weekly arena for the policies given (default: the recommended one and the baselines) and the even split."""
     scale = scale or (QUICK if quick else FULL)
     chosen = list({p.key: p for p in [*(policies or weekly_policies()), policy_from(EVEN)]}.values())
     rounds = horizons_up_to(scale.horizon)
-    matches = [match_in(cell, chosen, scale, seed, rounds) for cell in (weekly_cells() if cells is None else cells)]
+    matches = [
+        match_in(scenario, chosen, scale, seed, rounds)
+        for scenario in (weekly_scenarios() if scenarios is None else scenarios)
+    ]
     return Weekly(matches, chosen, scale, seed, stress=False)
 
 
 def play_weekly(arena: Weekly, out: Path, **how: Unpack[How]) -> polars.DataFrame:
-    """Compute what a directory still lacks; one row per cell, policy, run and horizon."""
+    """Compute what a directory still lacks; one row per scenario, policy, run and horizon."""
     return polars.concat(_against_even(match, rows.collect()) for match, rows in played(arena, out, **how))
 
 
@@ -125,18 +128,18 @@ def run_weekly(
     runs: int = FULL.runs,
     *,
     horizon: int = FULL.horizon,
-    cells: Sequence[str] | None = None,
+    scenarios: Sequence[str] | None = None,
     threads: int | None = None,
     out: Path | None = None,
 ) -> polars.DataFrame:
-    """The weekly arena from Python: run, cell, policy, T, achieved, even and best, summed from round 1 to T.
+    """The weekly arena from Python: run, scenario, policy, T, achieved, even and best, summed from round 1 to T.
 
-    `cells` picks cells by name. Without `out` nothing is kept; with it, finished work is, and the same call goes on.
+    `scenarios` picks scenarios by name. Without `out` nothing is kept; with it, finished work is, and the same call goes on.
     """
     scale = Scale(require_whole("horizon", horizon), require_whole("runs", runs))
     given = [p if isinstance(p, Policy) else policy_from(p) for p in policies]
-    chosen = [cell for cell in weekly_cells() if cells is None or cell.name in cells]
-    arena = set_up_weekly(given, seed=require_whole("seed", seed, 0), scale=scale, cells=chosen)
+    chosen = [scenario for scenario in weekly_scenarios() if scenarios is None or scenario.name in scenarios]
+    arena = set_up_weekly(given, seed=require_whole("seed", seed, 0), scale=scale, scenarios=chosen)
     if out is not None:
         return play_weekly(arena, Path(out), executor=Threads(threads))
     with tempfile.TemporaryDirectory() as folder:
@@ -156,7 +159,7 @@ def _against_even(match: Match, rows: polars.DataFrame) -> polars.DataFrame:
     return (
         mine.join(even, on=keys)
         .select(
-            cell=polars.lit(match.cell.name),
+            scenario=polars.lit(match.scenario.name),
             policy=polars.col("policy"),
             run=polars.col("instance") * match.spec.runs + polars.col("run"),
             T=polars.col("round"),

@@ -46,6 +46,9 @@ class Policy:
     arenas: ClassVar[tuple[str, ...]] = ("regret",)  # of "regret" and "weekly", those where it takes part unasked
     look: ClassVar[tuple[str, str] | None] = None  # its colour and marker in figures; not inherited
     only_stage: ClassVar[str] = ""  # what `stage` gives for rules that know a single one
+    once_called: ClassVar[
+        Mapping[str, str]
+    ] = {}  # parameters by the names that files and specs of earlier versions have
 
     def __init_subclass__(cls) -> None:
         cls.paper, cls.look = vars(cls).get("paper", False), vars(cls).get("look")
@@ -236,6 +239,7 @@ def policy(name: str, /, **parameters: Any) -> Policy:
     'd-ucb:discount=0.9'
     """
     cls = policy_class(name)
+    parameters = {cls.once_called.get(key, key): value for key, value in parameters.items()}
     known = [f.name for f in dataclasses.fields(cls)]
     for key in parameters:
         if key not in known:

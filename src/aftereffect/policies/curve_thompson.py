@@ -64,8 +64,8 @@ from aftereffect.policies.curves.tracks import (
     candidate_tracks,
     contradiction,
     estimated_memory,
-    follow,
     known_tracks,
+    move_on,
 )
 from aftereffect.policies.curves.values import price, take_turn
 from aftereffect.policies.grid import deploy_levels, make_grid
@@ -103,7 +103,7 @@ def tell(state: CurvesState, t: int, allocation: Floats, seen: Floats, reward: F
 
 
 def skip(state: CurvesState, t: int, allocation: Floats) -> None:
-    follow(state.tracks, state.impact, allocation, allocation, False)
+    move_on(state.tracks, state.impact, allocation, allocation, False)
 
 
 def drop_fields(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
@@ -145,7 +145,7 @@ class CurveThompson(Policy):
     """Learns whole response curves and looks where it may pay: the fastest learner here, without a guarantee.
 
     `memory` is how strongly the past weighs; with `memory_bound` instead it is unknown but at most that, and estimated.
-    `follow` says what drives the impact: the shares ("intended") or the activations they lead to ("realised").
+    `driver` is what drives the impact: the shares ("intended") or the activations they lead to ("realised").
     `caution` is how sure it must be before it leaves what is known to be good: deviations of the gain (1; near zero it
     believes its estimates, at two it moves seldom). `temperature` is how much of the curves' uncertainty is played on (.4).
     `levels` is how fine shares are (200; finer where the horizon is beyond 200,000 rounds).
@@ -157,22 +157,23 @@ class CurveThompson(Policy):
 
     name: ClassVar[str] = "curve-thompson"
     look: ClassVar[tuple[str, str] | None] = ("#009E73", "*")
+    once_called: ClassVar[Mapping[str, str]] = {"follow": "driver"}
     memory: float | None = None
     memory_bound: float | None = None
-    follow: str = "intended"
+    driver: str = "intended"
     temperature: float = 0.4
     caution: float = 1.0
     levels: int | None = None
 
     def __post_init__(self) -> None:
-        check_choice(self, ("intended", "realised"), follow=self.follow)
+        check_choice(self, ("intended", "realised"), driver=self.driver)
         check_curves_parameters(self)
 
     def grid(self, setting: Setting) -> Grid:
         return make_grid(self, setting, self.levels or usual_levels(setting), True, None)
 
     def _tracks(self, setting: Setting) -> Records:
-        realised = self.follow == "realised" and setting.feedback != "split"
+        realised = self.driver == "realised" and setting.feedback != "split"
         if self.memory_bound is not None:
             return candidate_tracks(float(self.memory_bound), realised)
         memory = setting.memory if self.memory is None else self.memory

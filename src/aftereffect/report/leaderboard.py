@@ -35,33 +35,33 @@ class Sheet(NamedTuple):
 
 def overall(board: Board) -> Sheet:
     """The policies, best first."""
-    headers = ("policy", "rank", "gain", "95 percent interval", "cells", "smallest gain", "in", "ratio", "rounds/s")
+    headers = ("policy", "rank", "gain", "95 percent interval", "scenarios", "smallest gain", "in", "ratio", "rounds/s")
     return Sheet("Leaderboard", headers, [_standing(s, len(board.scores)) for s in board.standings])
 
 
-def _standing(s: Standing, cells: int) -> tuple[str, ...]:
+def _standing(s: Standing, scenarios: int) -> tuple[str, ...]:
     return (
         s.policy,
         NOTHING if s.rank is None else str(s.rank),
-        f"{_gain(s.gain)}{'' if s.cells == cells else '*'}",
+        f"{_gain(s.gain)}{'' if s.scenarios == scenarios else '*'}",
         NOTHING if s.interval is None else f"{_gain(s.interval[0])} to {_gain(s.interval[1])}",
-        f"{s.cells} of {cells}",
+        f"{s.scenarios} of {scenarios}",
         _gain(s.smallest),
         s.where,
-        _ratio(s.ratio) + (f" ({s.ratio_cells})" if s.ratio_cells < s.cells else ""),
+        _ratio(s.ratio) + (f" ({s.ratio_scenarios})" if s.ratio_scenarios < s.scenarios else ""),
         NOTHING if s.speed is None else f"{s.speed:,.0f}",
     )
 
 
-def in_cells(board: Board) -> Iterator[Sheet]:
-    """A sheet for each cell: its policies, best first, then those that could not start."""
+def in_scenarios(board: Board) -> Iterator[Sheet]:
+    """A sheet for each scenario: its policies, best first, then those that could not start."""
     headers = ("policy", "rank", "regret", "95 percent interval", "largest", "gain", "gap closed", "ratio")
     for match in board.arena.matches:
-        scores = board.scores[match.cell.name]
+        scores = board.scores[match.scenario.name]
         rows = [_score(policy, s) for policy, s in sorted(scores.items(), key=lambda item: item[1].mean)]
         rows += [(policy, *[NOTHING] * (len(headers) - 1)) for policy in match.refused]
-        told = f", memory told {match.cell.told:g}" if match.cell.told is not None else ""
-        yield Sheet(f"{match.cell.name}: {match.cell.problem}{told}", headers, rows)
+        told = f", memory told {match.scenario.told:g}" if match.scenario.told is not None else ""
+        yield Sheet(f"{match.scenario.name}: {match.scenario.problem}{told}", headers, rows)
 
 
 def _score(policy: str, s: Score) -> tuple[str, ...]:
@@ -105,8 +105,8 @@ def under_stress(board: Board) -> Sheet:
 
 def absences(arena: Arena) -> Iterator[str]:
     """Who could not start where, and why."""
-    for (policy, reason), cells in arena.refused.items():
-        yield f"{policy} cannot start in {', '.join(cells)}: {reason}"
+    for (policy, reason), scenarios in arena.refused.items():
+        yield f"{policy} cannot start in {', '.join(scenarios)}: {reason}"
 
 
 def remarks(board: Board) -> Iterator[str]:
@@ -119,35 +119,37 @@ def remarks(board: Board) -> Iterator[str]:
 
 
 def luck_line(luck: Luck, horizon: int) -> str:
-    """Why a policy that does not learn does well in a cell."""
+    """Why a policy that does not learn does well in a scenario."""
     alike = f" (and {', '.join(luck.alike)}, which comes down to it)" if luck.alike else ""
     return (
-        f"{luck.cell.name}: {luck.policy}{alike} does not learn and is rank {luck.rank} with a regret of {_regret(luck.mean)}; "
-        f"the best that learns, {luck.best}, has {_regret(luck.best_mean)}. {_why(luck, horizon)}"
+        f"{luck.scenario.name}: {luck.policy}{alike} does not learn and is rank {luck.rank} with a regret of "
+        f"{_regret(luck.mean)}; the best that learns, {luck.best}, has {_regret(luck.best_mean)}. {_why(luck, horizon)}"
     )
 
 
 def corner_line(corner: Corner) -> str:
-    """Why a policy that cannot share does well in a cell."""
+    """Why a policy that cannot share does well in a scenario."""
     return (
-        f"{corner.cell.name}: {corner.policy}, which gives everything to one arm whatever it learns, is rank {corner.rank} with "
-        f"a regret of {_regret(corner.mean)} (the first has {_regret(corner.best)}): in {100 * corner.share:.0f} percent of the "
-        "problems there the best allocation does just that. Where it does not, such a policy loses a constant share for ever."
+        f"{corner.scenario.name}: {corner.policy}, which gives everything to one arm whatever it learns, is rank {corner.rank} "
+        f"with a regret of {_regret(corner.mean)} (the first has {_regret(corner.best)}): in {100 * corner.share:.0f} percent "
+        "of the problems there the best allocation does just that. Where it does not, such a policy loses a constant "
+        "share for ever."
     )
 
 
 def _why(luck: Luck, horizon: int) -> str:
-    cell = luck.cell
+    scenario = luck.scenario
     if luck.mean > NEAR * horizon:
         return f"It loses {luck.mean / horizon:.3f} a round, but within this horizon nobody learns enough to do better."
     if luck.policy == "fixed":
-        return f"The equal shares that it holds, {1 / cell.arms:.2f} each, happen to lie near the best allocation."
+        return f"The equal shares that it holds, {1 / scenario.arms:.2f} each, happen to lie near the best allocation."
     if luck.mean < 0:
         return "Taking turns earns more here than holding any allocation does."
-    if luck.policy == "round-robin" and cell.kind in ("", "memory-low", "memory-high"):
-        met = (1 - cell.memory) / (1 - cell.memory**cell.arms)  # (2) for a share of 1 every K rounds, in the long run
+    if luck.policy == "round-robin" and scenario.kind in ("", "memory-low", "memory-high"):
+        memory = scenario.memory
+        met = (1 - memory) / (1 - memory**scenario.arms)  # (2) for a share of 1 every K rounds, in the long run
         return f"Taking turns meets each arm at an impact of {met:.2f}, which happens to lie where the curves are high."
-    return "What it does all the time happens to suit this cell."
+    return "What it does all the time happens to suit this scenario."
 
 
 # The page.
@@ -173,14 +175,14 @@ def _page(board: Board, command: str, commit: str | None) -> Iterator[str]:
         yield from section(under_stress(board))
         yield f"Compared with: {', '.join(f'`{p.key}`' for p in arena.policies if p.paper)}.\n"
     yield from section(overall(board))
-    yield "`*`: over the cells that it could start in only, and so not ranked.\n"
+    yield "`*`: over the scenarios that it could start in only, and so not ranked.\n"
     notes = list(remarks(board))
     if notes:
         yield "## Luck, and who could not start\n"
         yield from (f"- {note}" for note in notes)
         yield ""
-    yield "## Cell by cell\n"
-    for sheet in in_cells(board):
+    yield "## Scenario by scenario\n"
+    for sheet in in_scenarios(board):
         yield from section(sheet, "###")
 
 
@@ -196,24 +198,24 @@ def _meaning(board: Board) -> Iterator[str]:
     arena = board.arena
     own = [f"`{p.key}`" for p in arena.policies if is_own(p)]
     yield (
-        f"Every policy runs {arena.scale.runs} times in each of {len(board.scores)} cells, T = {arena.scale.horizon:,}, on "
+        f"Every policy runs {arena.scale.runs} times in each of {len(board.scores)} scenarios, T = {arena.scale.horizon:,}, on "
         "common random numbers: as many drawn problems with one run on each, or as many runs where the problem is fixed "
         f"(lending, tent). The library's own policies: {', '.join(own) or 'none took part'}.\n"
     )
     yield "- *regret*: mean at T with Student's 95 percent interval; *largest*: that of the worst run."
     yield (
-        "- *gain*: regret of `history-ucb`, the better of its two readings in that cell, minus the policy's on the same random "
-        "numbers, divided by T: by how many thousandths of a reward a round it does better than the paper. It may exceed the "
-        "whole regret: a policy that moves can earn more than every fixed allocation, and its regret is then negative. *gap "
-        "closed*: the same as a part of that regret."
+        "- *gain*: regret of `history-ucb`, the better of its two readings in that scenario, minus the policy's on the same "
+        "random numbers, divided by T: by how many thousandths of a reward a round it does better than the paper. It may "
+        "exceed the whole regret: a policy that moves can earn more than every fixed allocation, and its regret is then "
+        "negative. *gap closed*: the same as a part of that regret."
     )
     yield (
-        "- The leaderboard's gain is the mean over cells; its interval comes from resampling the runs, the same ones in every "
-        f"cell ({BOOTSTRAPS:,} times); *smallest gain* is that of the policy's worst cell."
+        "- The leaderboard's gain is the mean over scenarios; its interval comes from resampling the runs, the same ones in "
+        f"every scenario ({BOOTSTRAPS:,} times); *smallest gain* is that of the policy's worst scenario."
     )
     yield (
         f"- *ratio*: that regret over the policy's, where both are at least {FLOOR:g}; on the leaderboard the geometric mean "
-        "over the cells that have one (how many, if not all)."
+        "over the scenarios that have one (how many, if not all)."
     )
     yield (
         f"- *rounds/s*: one run of {min(SPEED_ROUNDS, arena.scale.horizon):,} rounds on one thread, gaussian with two arms, the "
@@ -253,19 +255,20 @@ def document(board: Board) -> dict[str, Any]:
         "runs": arena.scale.runs,
         "seed": arena.seed,
         "policies": [dataclasses.asdict(s) for s in board.standings],
-        "cells": [
+        "scenarios": [
             {
-                "cell": match.cell.name,
-                "problem": match.cell.problem,
-                "memory_told": match.cell.told,
+                "scenario": match.scenario.name,
+                "problem": match.scenario.problem,
+                "memory_told": match.scenario.told,
                 "policies": [
-                    {"policy": policy, **dataclasses.asdict(s)} for policy, s in board.scores[match.cell.name].items()
+                    {"policy": policy, **dataclasses.asdict(s)}
+                    for policy, s in board.scores[match.scenario.name].items()
                 ],
                 "refused": match.refused,
             }
             for match in arena.matches
         ],
         "stress": [dataclasses.asdict(s) for s in board.stress] if arena.stress else None,
-        "corners": [{**dataclasses.asdict(corner), "cell": corner.cell.name} for corner in board.corners],
-        "luck": [{**dataclasses.asdict(luck), "cell": luck.cell.name} for luck in board.luck],
+        "corners": [{**dataclasses.asdict(corner), "scenario": corner.scenario.name} for corner in board.corners],
+        "luck": [{**dataclasses.asdict(luck), "scenario": luck.scenario.name} for luck in board.luck],
     }

@@ -49,7 +49,7 @@ def unknown_memory_section(rows: Sequence[UnknownMemory], horizon: int, instance
     """Regret with an unknown memory over regret with a known one."""
     means = [geometric_mean([r.bounded[b] / r.known for r in rows]) for b in range(len(bounds))]
     table = _table(
-        "cell | known | " + " | ".join(f"at most {b:g} | ratio" for b in bounds),
+        "problem | known | " + " | ".join(f"at most {b:g} | ratio" for b in bounds),
         [
             *(
                 f"{r.cell} | {r.known:,.0f} | " + " | ".join(f"{x:,.0f} | {x / r.known:.2f}" for x in r.bounded)

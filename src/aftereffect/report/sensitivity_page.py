@@ -38,7 +38,7 @@ def _page(found: dict[str, Any]) -> Iterator[str]:
         f"- *regret*: times the usual regret at T = {found['horizon']:,}, geometric mean over {_named(ARENA)}; the memory told. "
         "Below one is better."
     )
-    yield f"- {found['runs']} runs in each cell, seed {found['seed']}: changes of a point or two, or of a tenth, are chance."
+    yield f"- {found['runs']} runs in each scenario, seed {found['seed']}: changes of a point or two, or of a tenth, are chance."
     yield ""
     yield "| constant | usual | gain, halved | gain, doubled | regret, halved | regret, doubled |"
     yield "|---|---:|---:|---:|---:|---:|"
@@ -50,8 +50,8 @@ def _page(found: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def _named(cells: tuple[str, ...]) -> str:
-    return ", ".join(f"`{name}`" for name in cells)
+def _named(scenarios: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in scenarios)
 
 
 def main() -> None:

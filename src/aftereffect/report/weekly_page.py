@@ -22,11 +22,11 @@ def _span(interval: Interval) -> str:
 
 
 def overall(gains: Gains) -> Iterator[Sheet]:
-    """The mean over cells at each horizon, and how many runs fell behind the even split."""
+    """The mean over scenarios at each horizon, and how many runs fell behind the even split."""
     horizons = gains.horizons
     heads = tuple(f"T = {t}" for t in horizons)
     yield Sheet(
-        "Gain share, percent (mean over cells, 95 percent interval)",
+        "Gain share, percent (mean over scenarios, 95 percent interval)",
         ("policy", *heads),
         [(_named(gains, p), *(_share(totals[t]) for t in horizons)) for p, totals in gains.totals.items()],
     )
@@ -39,21 +39,21 @@ def overall(gains: Gains) -> Iterator[Sheet]:
         ],
     )
     yield Sheet(
-        "The cell with the smallest gain share, percent",
+        "The scenario with the smallest gain share, percent",
         ("policy", *heads),
         [(p, *(_smallest(totals[t]) for t in horizons)) for p, totals in gains.totals.items()],
     )
     if gains.flat:
         yield Sheet(
-            f"Cells with next to nothing to gain: largest loss against even, percent (at most {percent(FLAT)} is asked)",
+            f"Scenarios with next to nothing to gain: largest loss against even, percent (at most {percent(FLAT)} is asked)",
             ("policy", *heads),
             [(p, *(percent(totals[t].loss, 1) for t in horizons)) for p, totals in gains.totals.items()],
         )
 
 
 def _named(gains: Gains, policy: str) -> str:
-    """A policy, marked where its mean is over some of the cells only."""
-    return policy + ("" if all(policy in here for here in gains.cells.values()) else " *")
+    """A policy, marked where its mean is over some of the scenarios only."""
+    return policy + ("" if all(policy in here for here in gains.scenarios.values()) else " *")
 
 
 def _share(total: Total) -> str:
@@ -64,19 +64,19 @@ def _smallest(total: Total) -> str:
     return NOTHING if total.smallest is None else f"{percent(total.smallest)} ({total.where})"
 
 
-def in_cells(gains: Gains) -> Iterator[Sheet]:
-    """A sheet for each cell: its policies' gain shares at each horizon, best first."""
+def in_scenarios(gains: Gains) -> Iterator[Sheet]:
+    """A sheet for each scenario: its policies' gain shares at each horizon, best first."""
     last = gains.horizons[-1]
     flat = gains.flat
     for match in gains.arena.matches:
-        cell = match.cell
-        scores, what = gains.cells[cell.name], "over even" if cell.name in flat else "gain share"
+        scenario = match.scenario
+        scores, what = gains.scenarios[scenario.name], "over even" if scenario.name in flat else "gain share"
         headers = ("policy", *(f"{what} {t}" for t in gains.horizons), "interval", f"below even {last}", "worst run")
         ordered = sorted(scores.items(), key=lambda item: -item[1][last].over_even)
-        rows = [_row(policy, here, gains.horizons, cell.name in flat) for policy, here in ordered]
+        rows = [_row(policy, here, gains.horizons, scenario.name in flat) for policy, here in ordered]
         rows += [(policy, *[NOTHING] * (len(headers) - 1)) for policy in match.refused]
-        best = percent(gains.available[cell.name][last], 1)
-        yield Sheet(f"{cell.name}: {cell.problem} (best over even: {best} percent)", headers, rows)
+        best = percent(gains.available[scenario.name][last], 1)
+        yield Sheet(f"{scenario.name}: {scenario.problem} (best over even: {best} percent)", headers, rows)
 
 
 def _row(policy: str, here: Any, horizons: list[int], flat: bool) -> tuple[str, ...]:
@@ -91,8 +91,8 @@ def remarks(gains: Gains) -> Iterator[str]:
     yield from absences(gains.arena)
     if gains.flat:
         yield f"the best gains less than {percent(FLAT)} percent over even in {', '.join(gains.flat)}: not in the mean"
-    if any(policy not in here for here in gains.cells.values() for policy in gains.totals):
-        yield "*: over the cells that it could start in only"
+    if any(policy not in here for here in gains.scenarios.values() for policy in gains.totals):
+        yield "*: over the scenarios that it could start in only"
 
 
 def page(gains: Gains, command: str, commit: str | None) -> str:
@@ -113,18 +113,18 @@ def _page(gains: Gains, command: str, commit: str | None) -> Iterator[str]:
         yield "## Notes\n"
         yield from (f"- {note}" for note in notes)
         yield ""
-    yield "## Cell by cell\n"
+    yield "## Scenario by scenario\n"
     yield "In percent; the interval is that of the gain share at the last horizon.\n"
-    for sheet in in_cells(gains):
+    for sheet in in_scenarios(gains):
         yield from section(sheet, "###")
 
 
 def _meaning(gains: Gains) -> Iterator[str]:
     scale = gains.arena.scale
     yield (
-        f"How institutions decide: every policy runs {scale.runs} times for {scale.horizon} rounds in each of {len(gains.cells)} "
-        "cells, with 50 to 1,000 units a round, on common random numbers, each run on a problem of its own (lending is the "
-        "same in each). The memory is known to nobody: policies that cannot estimate it are told "
+        f"How institutions decide: every policy runs {scale.runs} times for {scale.horizon} rounds in each of "
+        f"{len(gains.scenarios)} scenarios, with 50 to 1,000 units a round, on common random numbers, each run on a problem of "
+        "its own (lending is the same in each). The memory is known to nobody: policies that cannot estimate it are told "
         f"{TOLD:g}.\n"
     )
     yield (
@@ -133,8 +133,9 @@ def _meaning(gains: Gains) -> Iterator[str]:
     )
     yield f"- `{EVEN}` is the even split, or the split nearest to it within floors."
     yield (
-        f"- The mean is over cells in which the best gains at least {percent(FLAT)} percent over even; its interval comes from "
-        f"resampling the runs, the same ones in every cell ({BOOTSTRAPS:,} times). The other cells are scored by their loss."
+        f"- The mean is over scenarios in which the best gains at least {percent(FLAT)} percent over even; its interval "
+        f"comes from resampling the runs, the same ones in every scenario ({BOOTSTRAPS:,} times). The others "
+        "are scored by their loss."
     )
     yield ""
 
@@ -152,16 +153,16 @@ def document(gains: Gains) -> dict[str, Any]:
             {"policy": p, "horizons": [{"T": t, **dataclasses.asdict(total)} for t, total in totals.items()]}
             for p, totals in gains.totals.items()
         ],
-        "cells": [
+        "scenarios": [
             {
-                "cell": match.cell.name,
-                "problem": match.cell.problem,
-                "memory_told": match.cell.told,
-                "flat": match.cell.name in gains.flat,
-                "available": [{"T": t, "over_even": a} for t, a in gains.available[match.cell.name].items()],
+                "scenario": match.scenario.name,
+                "problem": match.scenario.problem,
+                "memory_told": match.scenario.told,
+                "flat": match.scenario.name in gains.flat,
+                "available": [{"T": t, "over_even": a} for t, a in gains.available[match.scenario.name].items()],
                 "policies": [
                     {"policy": p, "horizons": [{"T": t, **dataclasses.asdict(g)} for t, g in here.items()]}
-                    for p, here in gains.cells[match.cell.name].items()
+                    for p, here in gains.scenarios[match.scenario.name].items()
                 ],
                 "refused": match.refused,
             }

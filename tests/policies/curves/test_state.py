@@ -27,7 +27,7 @@ def _asked(constant: str, factor: float, rounds: int = 700) -> list[list[float]]
     policy = Retuned(
         memory=0.3,
         levels=20,
-        follow="realised" if constant == "exploring" else "intended",
+        driver="realised" if constant == "exploring" else "intended",
         constant=constant,
         factor=factor,
     )

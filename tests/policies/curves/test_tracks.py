@@ -28,8 +28,8 @@ from aftereffect.policies.curves.tracks import (
     contradiction,
     estimated_memory,
     evidence_against,
-    follow,
     known_tracks,
+    move_on,
     weigh_models,
     weigh_tracks,
 )
@@ -53,7 +53,7 @@ def test_tracks_follow_equation_2(start: Floats | None) -> None:
     impact = begin_at(tracks, 3, start)
     rows, active = random.dirichlet(np.ones(3), 25), random.integers(0, 3, (25, 3)).astype(float)
     for t in range(25):
-        follow(tracks, impact, rows[t], active[t], True)
+        move_on(tracks, impact, rows[t], active[t], True)
         for m, track in enumerate(tracks):
             driver = (active > 0).astype(float) if track["realised"] else rows
             assert impact[m] == pytest.approx(equation_2(driver[: t + 1], track["memory"], start))
@@ -62,7 +62,7 @@ def test_tracks_follow_equation_2(start: Floats | None) -> None:
 def test_where_activations_are_not_known_shares_stand_for_them() -> None:
     tracks = known_tracks(0.5, True, False)
     impact = begin_at(tracks, 2, None)
-    follow(tracks, impact, np.array([0.3, 0.7]), np.array([0.0, 5.0]), False)
+    move_on(tracks, impact, np.array([0.3, 0.7]), np.array([0.0, 5.0]), False)
     assert np.allclose(impact, [0.3, 0.7])
 
 
@@ -71,7 +71,7 @@ def test_a_start_is_every_tracks_impact_and_stays_while_it_is_held() -> None:
     impact = begin_at(tracks, 2, start)
     assert np.array_equal(impact, np.tile(start, (len(tracks), 1)))
     for _ in range(5):
-        follow(tracks, impact, start, np.zeros(2), True)
+        move_on(tracks, impact, start, np.zeros(2), True)
     assert np.allclose(impact, start, atol=1e-14)
     assert tracks["weight"] == pytest.approx(1.0 / (1.0 - tracks["memory"]))
 
@@ -124,8 +124,8 @@ def evidence_of(memory: float, seed: int, rounds: int = 400, units: float = 100.
         if random.random() < 0.3:
             p = random.dirichlet(np.ones(2))
         seen = np.full(2, units)
-        follow(tracks, impact, p, seen, True)
-        follow(truth, true, p, seen, True)
+        move_on(tracks, impact, p, seen, True)
+        move_on(truth, true, p, seen, True)
         means = np.array([0.2 + 0.6 * true[0, 0], 0.5 + 0.3 * np.sin(4 * true[0, 1])])
         book_all(banks, impact, seen, random.binomial(int(units), means) / units, noise, spread, 0)
     renew_scale(banks[0], belief[0])

@@ -13,7 +13,7 @@ from aftereffect.model.curves import Floats, Records
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.curves.fit import Posterior
 from aftereffect.policies.curves.forgetting import evidence_of_drift, forget, hand_down, judge_and_book, leading
-from aftereffect.policies.curves.tracks import book_all, follow
+from aftereffect.policies.curves.tracks import book_all, move_on
 
 TUNED = {
     "temperature": 0.4,  # of drawn deviations: a whole curve's posterior sample explores more than one decision needs
@@ -130,7 +130,7 @@ def trust(state: CurvesState, t: int) -> None:
 def take_in(state: CurvesState, allocation: Floats, seen: Floats, reward: Floats) -> None:
     """Book a round's rewards on every track, judge the ways to forget, and count."""
     now = state.now[0]
-    follow(state.tracks, state.impact, allocation, seen, True)
+    move_on(state.tracks, state.impact, allocation, seen, True)
     for k in range(seen.shape[0]):
         now.seen += seen[k]
         now.shares += allocation[k]

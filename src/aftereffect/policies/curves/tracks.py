@@ -62,7 +62,7 @@ def begin_at(tracks: Records, arms: int, start: Floats | None) -> Floats:
 
 
 @helper
-def follow(tracks: Any, impact: Floats, allocation: Floats, seen: Floats, known: bool) -> None:
+def move_on(tracks: Any, impact: Floats, allocation: Floats, seen: Floats, known: bool) -> None:
     """Equation (2) as a recursion on every track: Z = 1 + memory Z, f = f + (p - f) / Z.
 
     Where it is not `known` who was activated, shares stand for activations.
