@@ -151,7 +151,7 @@ def _served(file: Path) -> Iterator[tuple[int, str, int]]:
 
 
 def _connected(process: subprocess.Popen[bytes], port: int, token: str) -> LightClient:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while True:
         with suppress(ConnectionRefusedError):
             return LightClient(port, token)

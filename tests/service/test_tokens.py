@@ -22,14 +22,14 @@ def test_a_revoked_token_is_nobodys(service: Service) -> None:
     assert service.send("viewer", "GET", "/api/programs").status_code == 200
     identity = service.secrets["viewer"].split("_")[1]
     service.tokens.revoke(identity)
-    service.client.app.app.state.gate.tokens._known.clear()  # type: ignore[attr-defined]
+    service.client.app.app.app.state.gate.tokens._known.clear()  # type: ignore[attr-defined]
     assert service.send("viewer", "GET", "/api/programs").status_code == 401
 
 
 def test_revoking_ends_sessions(service: Service) -> None:
     service.client.post("/login", data={"token": service.secrets["viewer"]})
     assert service.client.get("/", headers={"Accept": "text/html"}).status_code == 200
-    gate = service.client.app.app.state.gate  # type: ignore[attr-defined]
+    gate = service.client.app.app.app.state.gate  # type: ignore[attr-defined]
     gate.tokens.revoke(service.secrets["viewer"].split("_")[1])
     answer = service.client.get("/", headers={"Accept": "text/html"}, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/login")

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from aftereffect.errors import AftereffectError, MissingParameter
 from aftereffect.model.curves import Floats, Records
@@ -37,7 +36,7 @@ from aftereffect.policies.base import (
 )
 from aftereffect.policies.by_name import by_part, named
 from aftereffect.policies.curves.decision import decide, decide_by_draw
-from aftereffect.policies.curves.estimates import components, mixture
+from aftereffect.policies.curves.estimates import component_weights
 from aftereffect.policies.curves.fit import (
     BELIEF,
     BOOKED,
@@ -47,6 +46,7 @@ from aftereffect.policies.curves.fit import (
 )
 from aftereffect.policies.curves.forgetting import FORETOLD, POWERS, drift_seen, evidence_of_drift, fresh_scores
 from aftereffect.policies.curves.look import look, mix, review
+from aftereffect.policies.curves.outlook import mark_never_visited, outlook
 from aftereffect.policies.curves.sense import check_curves
 from aftereffect.policies.curves.state import (
     GIVEN,
@@ -303,7 +303,7 @@ def levels_near(grid: Grid, shares: Floats) -> Ints:
 def believed(state: CurvesState) -> tuple[Floats, Floats]:
     """Every arm's curve and its deviation: over all memories and fields that the evidence leaves in, or of the latest past."""
     if state.now["age"][0] == 0:
-        return mixture(list(components(state, state.levels, LEFT_OUT)))
+        return outlook(state, component_weights(state, LEFT_OUT))
     latest = copy.deepcopy(state)  # mixing leaves other curves to be sampled from
     mix(latest)
     return latest.mixed["mean"].clip(0.0, 1.0), np.sqrt(latest.mixed["variance"])
@@ -370,38 +370,10 @@ def never_visited(booked: Records, mean: Floats, deviation: Floats, best: float,
     They could if the arm's response there, two deviations above its estimate, would make some allocation better than the
     best by the estimates.
     """
-    arms, nodes = mean.shape
-    shares = np.arange(nodes) / grid.levels
-    worth_of = shares * mean
+    shares, marks = np.arange(mean.shape[1]) / grid.levels, np.zeros((mean.shape[0], mean.shape[1] + 2))
+    mark_never_visited(booked, mean, deviation, best, grid.low, grid.high, NEAR, np.zeros((3, mean.shape[1])), marks)
     found = []
-    for k in range(arms):
-        others = _best_of_others(worth_of, grid, k)
-        hoped = shares * np.minimum(1.0, mean[k] + 2.0 * deviation[k]) + others[::-1]
-        visited = np.flatnonzero(booked["rounds"][k] > 0.0)
-        distance = np.abs(shares[:, None] - shares[visited][None]).min(axis=1) if len(visited) else np.ones(nodes)
-        matters = (hoped > best) & (distance > NEAR)
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], matters.astype(int), [0]])))
+    for row in marks:
+        edges = np.flatnonzero(row[1:] != row[:-1])
         found.append([[float(shares[a]), float(shares[b - 1])] for a, b in zip(edges[::2], edges[1::2], strict=True)])
     return found
-
-
-def _best_of_others(worth_of: Floats, grid: Grid, k: int) -> Floats:
-    """The most that all arms but k earn together, for every number of levels they may use."""
-    nodes = worth_of.shape[1]
-    others = [j for j in range(len(worth_of)) if j != k]
-    total = np.full(nodes, -np.inf)
-    if not others:
-        total[0] = 0.0
-    for first in others[:1]:
-        allowed = slice(grid.low[first], grid.high[first] + 1)
-        total[allowed] = worth_of[first, allowed]
-    for j in others[1:]:
-        low, high = int(grid.low[j]), int(grid.high[j])
-        padded = np.concatenate([np.full(nodes, -np.inf), total])
-        moved = sliding_window_view(padded, nodes)[
-            nodes - high : nodes - low + 1
-        ]  # the total so far, high..low levels later
-        total = (moved + worth_of[j, low : high + 1][::-1, None]).max(axis=0)
-    within = np.zeros(nodes, dtype=bool)
-    within[grid.levels - np.arange(grid.low[k], grid.high[k] + 1)] = True
-    return np.where(within, total, -np.inf)

@@ -58,8 +58,8 @@ def agent_text(agent: Agent) -> str:
         **write_course(course),
     }
     body = json.dumps(content, allow_nan=False)
-    document = {"format": FORMAT, "schema": SCHEMA, "sha256": checksum(body), "agent": content}
-    return json.dumps(document, allow_nan=False)
+    document = json.dumps({"format": FORMAT, "schema": SCHEMA, "sha256": checksum(body)})
+    return f'{document[:-1]}, "agent": {body}}}'  # not written out twice: it is long
 
 
 _cleaned: set[Path] = set()

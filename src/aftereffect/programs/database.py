@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
@@ -15,6 +15,7 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.programs.errors import Busy, CannotWrite, Damaged, StoreError, Unavailable
+from aftereffect.programs.together import Done, Together
 
 PATIENCE = 10.0  # seconds to wait for another writer
 KINDS = ("sqlite", "postgresql")
@@ -30,6 +31,7 @@ class Database:
         self.engine = self._engine()
         # SQLite has one writer at a time, and polls; within a process a lock is quicker and fairer.
         self._turn: AbstractContextManager[Any] = RLock() if self.sqlite else nullcontext()
+        self._together = Together(self._transaction, self._turn) if self.sqlite else None
 
     @property
     def file(self) -> Path | None:
@@ -45,7 +47,20 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that writes: all of it is on disk when it ends, or none of it."""
-        with self._turn, self._errors(), self.engine.connect() as connection:
+        with self._turn, self._errors(), self._transaction() as connection:
+            yield connection
+
+    def write(self, work: Callable[[Connection], Done]) -> Done:
+        """Some work in such a transaction, which may hold others' too; its result, once all of it is on disk."""
+        if self._together is None:
+            with self.writing() as connection:
+                return work(connection)
+        with self._errors():
+            return self._together.write(work)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        with self.engine.connect() as connection:
             connection.execution_options(writes=True)
             with connection.begin():
                 yield connection

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from os import PathLike
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 import sqlalchemy as sa
@@ -31,9 +31,15 @@ if TYPE_CHECKING:
 
 Seen = TypeVar("Seen")
 
-SNAPSHOT_EVERY = 300  # events that opening may have to fold again
+SNAPSHOT_EVERY = 1000  # events that opening may have to fold again, in half a second; keeping one takes a tenth
 
-Done = tuple[str, Content]  # a kind of event and its request
+
+class Written(NamedTuple):
+    """Where a program stands after a write."""
+
+    program: int
+    events: int
+    head: str
 
 
 class Program:
@@ -255,23 +261,28 @@ class Program:
         with self._lock:
             if self._fold.count == 0:
                 self._now()  # what takes long is done before others have to wait
+
+            def work(connection: Connection) -> tuple[Content, Written | None]:
+                entry = ledger.find(connection, self.name, lock=True)
+                fold = self._catch_up(connection, entry)
+                wanted = request(fold)
+                first = None if key is None else ledger.keyed(connection, entry.id, key)
+                if first is not None:
+                    return _same(first, kind, wanted), None
+                new = self._happen(fold, kind, wanted, key, by)
+                head = ledger.append(connection, entry.id, entry.head, new)
+                return new[-1].answer, Written(entry.id, new[-1].sequence, head)
+
             try:
-                with self._database.writing() as connection:
-                    entry = ledger.find(connection, self.name, lock=True)
-                    fold = self._catch_up(connection, entry)
-                    wanted = request(fold)
-                    first = None if key is None else ledger.keyed(connection, entry.id, key)
-                    if first is not None:
-                        return _same(first, kind, wanted)
-                    new = self._happen(fold, kind, wanted, key, by)
-                    head = ledger.append(connection, entry.id, entry.head, new)
+                answer, written = self._database.write(work)
             except BaseException:
                 if self._ahead:  # of the record, which is read again
                     self._forget()
                 raise
-            fold.count, fold.head, self._ahead = new[-1].sequence, head, False
-            self._keep_snapshot(entry.id)
-            return _shown(new[-1].answer)
+            if written is not None:
+                self._fold.count, self._fold.head, self._ahead = written.events, written.head, False
+                self._keep_snapshot(written.program)
+            return _shown(answer)
 
     def _happen(self, fold: Fold, kind: str, request: Content, key: str | None, by: str | None) -> list[Event]:
         """Let it happen to the agent; the events to write, with what must come before."""
@@ -388,7 +399,7 @@ def _same(first: Event, kind: str, request: Mapping[str, Any]) -> Content:
         raise KeyReused(
             f"the key {first.key!r} was used for another request (event {first.sequence}, {first.kind}); take a new key"
         )
-    return _shown(first.answer)
+    return first.answer
 
 
 def _shown(answer: Content) -> Content:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse
 
 from aftereffect.programs.exporting import exported
 from aftereffect.programs.program import Program
 from aftereffect.programs.store import Store
+from aftereffect.service.beside import beside
 from aftereffect.service.bodies import Change, Deployment, Limits, NewArm, NewProgram, NewToken, Page, Told
 from aftereffect.service.gate import ANY, needs
 from aftereffect.service.tokens import Caller, Tokens
@@ -61,30 +62,43 @@ def create_program(request: Request, body: NewProgram, caller: AdminOfAll, key: 
 
 
 @router.get("/programs/{name}", summary="A program as it stands", responses={304: {"description": "Not changed"}})
-def show_program(request: Request, response: Response, name: str, caller: Viewer) -> Any:
-    shown = program_of(request, name).show()
+async def show_program(request: Request, name: str, caller: Viewer) -> Any:
+    shown = await beside(lambda: program_of(request, name).show())
     tag = f'"{shown["head"]}"'
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers={"ETag": tag})
-    response.headers["ETag"] = tag
-    return shown
+    return JSONResponse(shown, headers={"ETag": tag})
 
 
 @router.post(
-    "/programs/{name}/ask", summary="The next allocation; asking again gives the same until it is deployed or told"
+    "/programs/{name}/ask",
+    summary="The next allocation; asking again gives the same until it is deployed or told",
+    response_model=dict[str, Any],
 )
-def ask(request: Request, name: str, caller: Operator, key: Key = None) -> dict[str, Any]:
-    return program_of(request, name).advise(by=caller.label, key=key)
+async def ask(request: Request, name: str, caller: Operator, key: Key = None) -> Response:
+    return JSONResponse(await beside(lambda: program_of(request, name).advise(by=caller.label, key=key)))
 
 
-@router.post("/programs/{name}/deploy", summary="The round has happened; its rewards are to come")
-def deploy(request: Request, name: str, body: Deployment, caller: Operator, key: Key = None) -> dict[str, Any]:
-    return program_of(request, name).note_deployment(body.allocation, by=caller.label, key=key)
+@router.post(
+    "/programs/{name}/deploy",
+    summary="The round has happened; its rewards are to come",
+    response_model=dict[str, Any],
+)
+async def deploy(request: Request, name: str, body: Deployment, caller: Operator, key: Key = None) -> Response:
+    shares = body.allocation
+    return JSONResponse(
+        await beside(lambda: program_of(request, name).note_deployment(shares, by=caller.label, key=key))
+    )
 
 
-@router.post("/programs/{name}/tell", summary="What came back: late, in parts, in any order; `replace` corrects")
-def tell(request: Request, name: str, body: Told, caller: Operator, key: Key = None) -> dict[str, Any]:
-    return program_of(request, name).tell(**body.model_dump(), by=caller.label, key=key)
+@router.post(
+    "/programs/{name}/tell",
+    summary="What came back: late, in parts, in any order; `replace` corrects",
+    response_model=dict[str, Any],
+)
+async def tell(request: Request, name: str, body: Told, caller: Operator, key: Key = None) -> Response:
+    told = body.model_dump()
+    return JSONResponse(await beside(lambda: program_of(request, name).tell(**told, by=caller.label, key=key)))
 
 
 @router.get("/programs/{name}/explain", summary="Why this allocation, in plain data; `words=true`: as text for people")

@@ -18,6 +18,7 @@ from aftereffect.errors import AftereffectError
 from aftereffect.programs.errors import Busy, CannotWrite, Conflict, Damaged, NotFound, Unavailable
 from aftereffect.programs.store import Store
 from aftereffect.service import api, dashboard
+from aftereffect.service.express import Express
 from aftereffect.service.gate import ANY, Gate, needs
 from aftereffect.service.guards import LARGEST_BODY, Buckets, Guards, Metrics
 from aftereffect.service.problems import Refusal, problem_response
@@ -54,7 +55,8 @@ def build_app(
     app.include_router(dashboard.router, include_in_schema=False)
     own, shared = str(files("aftereffect.service") / "static"), ("aftereffect.report", "shared")
     app.mount("/static", StaticFiles(directory=own, packages=[shared]), name="static")
-    return Guards(app, buckets or Buckets(), metrics, largest)
+    everyday = Express(app, app.state.gate.tokens, _failed)
+    return Guards(everyday, buckets or Buckets(), metrics, largest)
 
 
 def _tell_how_we_are(app: FastAPI, metrics: Metrics) -> None:
@@ -79,10 +81,8 @@ def _say_what_is_wrong(app: FastAPI) -> None:
             return RedirectResponse(request.url_for("login_page").path, status_code=303)
         return _answer(request, error.status, error.detail, error.headers, **error.more)
 
-    @app.exception_handler(AftereffectError)
-    def mistaken(request: Request, error: AftereffectError) -> Response:
-        status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 422)
-        return _answer(request, status, str(error), {"Retry-After": "1"} if status == 503 else None)
+    app.add_exception_handler(AftereffectError, _failed)
+    app.add_exception_handler(Exception, _failed)
 
     @app.exception_handler(RequestValidationError)
     def misread(request: Request, error: RequestValidationError) -> Response:
@@ -95,10 +95,14 @@ def _say_what_is_wrong(app: FastAPI) -> None:
         detail = error.detail if error.status_code != 404 else f"there is nothing at {request.url.path!r}"
         return _answer(request, error.status_code, detail, dict(error.headers or {}))
 
-    @app.exception_handler(Exception)
-    def broken(request: Request, error: Exception) -> Response:
-        log.error('{"failed": "%s"}', type(error).__name__, exc_info=error)
-        return problem_response(500, f"this should not happen ({type(error).__name__}); the log says more")
+
+def _failed(request: Request, error: Exception) -> Response:
+    """The answer to what a route raises: a mistake of the caller's, the store's trouble, or our fault."""
+    if isinstance(error, AftereffectError):
+        status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 422)
+        return _answer(request, status, str(error), {"Retry-After": "1"} if status == 503 else None)
+    log.error('{"failed": "%s"}', type(error).__name__, exc_info=error)
+    return problem_response(500, f"this should not happen ({type(error).__name__}); the log says more")
 
 
 def _wants_page(request: Request) -> bool:

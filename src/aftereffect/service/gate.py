@@ -44,7 +44,7 @@ class Gate:
 
     async def admitted(self, request: Request, role: str, program: str | None, csrf: str | None = None) -> Caller:
         """As `admit`; only a caller who must be looked up in the store is worth a thread."""
-        if "authorization" in request.headers and self.tokens.remembers(_token(request)):
+        if "authorization" in request.headers and self.tokens.recent(_token(request)) is not None:
             return self.admit(request, role, program, csrf)
         return await run_in_threadpool(self.admit, request, role, program, csrf)
 

@@ -121,9 +121,9 @@ class Tokens:
         """Whose token it is; None if nobody's, or no longer."""
         return self._remembered(token, self._look_up)
 
-    def remembers(self, token: str) -> bool:
-        """Whether it was looked up a moment ago, so that `caller` need not ask the store."""
-        return self._recent(_hash(token)) is not None
+    def recent(self, token: str) -> Caller | None:
+        """Whose token it is, if that was looked up a moment ago and the store need not be asked."""
+        return self._recent(_hash(token))
 
     def log_in(self, token: str) -> tuple[str, Caller] | None:
         """A session for a token, and the secret of its cookie."""
