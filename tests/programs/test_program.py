@@ -86,6 +86,36 @@ def test_two_holders_of_one_program_see_each_other(url: str):
     assert here.audit().fits
 
 
+def test_what_was_decided_before_another_wrote_is_decided_again(url: str, monkeypatch: pytest.MonkeyPatch):
+    """Decisions are made before the write begins; somebody else may be quicker in between, with another event or the same ask."""
+    for name, happens, key in (("loans", "deploy", "ask-2"), ("calls", "ask", "ask-2"), ("visits", "ask", None)):
+        here, there = ae.open_store(url), ae.open_store(url)
+        program = here.create(name, ARMS, policy="thompson-split", floors=0.1)
+        twin = ae.policy("thompson-split").start(arms=3, names=ARMS, feedback="split", floors=0.1)
+        other = there.program(name)
+        for one in (program, twin):
+            one.ask()
+            one.tell(outcome(1))
+        decide = program._decide
+
+        def quicker(decide=decide, other=other, happens=happens, key=key) -> None:
+            decide()
+            if happens == "deploy":
+                other.deploy([0.5, 0.25, 0.25])
+            else:
+                other.advise(key=key)
+
+        monkeypatch.setattr(program, "_decide", quicker)
+        if happens == "deploy":
+            twin.deploy([0.5, 0.25, 0.25])
+        advice = program.advise(key=key)
+        assert list(advice["allocation"].values()) == twin.ask().tolist()
+        assert advice["reason"]["allocation"] == advice["allocation"]
+        assert advice["round"] == twin.rounds + 1
+        assert program.audit().fits
+        assert other.show() == program.show()
+
+
 def test_an_archived_program_can_only_be_read(sqlite: Store):
     program = sqlite.create("loans", ARMS, policy="thompson-split", floors=0.1)
     program.archive(by="ann")

@@ -25,6 +25,12 @@ ROWS = (
     .limit(BATCH)
 )
 KEYED = sa.select(events.c.body).where(events.c.program == sa.bindparam("program"), events.c.key == sa.bindparam("key"))
+LAST = (
+    sa.select(events.c.body)
+    .where(events.c.program == sa.bindparam("program"), events.c.kind == sa.bindparam("kind"))
+    .order_by(events.c.sequence.desc())
+    .limit(1)
+)
 ADD = sa.insert(events)
 MOVE = (
     sa.update(programs)
@@ -70,6 +76,11 @@ def keyed(connection: Connection, program: int, key: str) -> Event | None:
     """The event that was written with a key."""
     body = connection.execute(KEYED, {"program": program, "key": key}).scalar_one_or_none()
     return None if body is None else Event.read(body)
+
+
+def last(connection: Connection, program: int, kind: str) -> Event:
+    """The last event of a kind, of which there is one."""
+    return Event.read(connection.execute(LAST, {"program": program, "kind": kind}).scalar_one())
 
 
 def append(connection: Connection, program: int, before: str, new: list[Event]) -> str:

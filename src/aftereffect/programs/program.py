@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from copy import deepcopy
 from os import PathLike
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
@@ -63,11 +64,14 @@ class Program:
 
     def advise(self, *, key: str | None = None, by: str | None = None) -> Content:
         """The same with its round, its reason and its units."""
-        if key is None:
-            waiting = self._waiting()
-            if waiting is not None:
-                return waiting
-        return self._write("ask", lambda _: {}, key, by)
+        check_word("key", key)
+        check_word("by", by)
+        with self._lock:
+            known = self._advised(key)
+            if known is not None:
+                return known
+            self._decide()
+            return self._write("ask", lambda _: {}, key, by)
 
     def deploy(self, allocation: Any = None, *, key: str | None = None, by: str | None = None) -> int:
         """The round has happened, as advised or with another allocation; its rewards come later. Its number."""
@@ -192,10 +196,8 @@ class Program:
                 self._explained = fold.head, {}
             said = self._explained[1]
             if words not in said:
-                asked = fold.asked is not None
-                said[words] = fold.agent.explain(words=True) if words else plain(fold.agent.explain())
-                if not asked:
-                    self._forget()  # explaining asks, and that is not on record
+                agent = fold.agent if fold.asked is not None else deepcopy(fold.agent)  # explaining asks: not on record
+                said[words] = agent.explain(words=True) if words else plain(agent.explain())
             return said[words]
 
     @property
@@ -271,7 +273,7 @@ class Program:
                     return _same(first, kind, wanted), None
                 new = self._happen(fold, kind, wanted, key, by)
                 head = ledger.append(connection, entry.id, entry.head, new)
-                return new[-1].answer, Written(entry.id, new[-1].sequence, head)
+                return _shown(new[-1].answer), Written(entry.id, new[-1].sequence, head)
 
             try:
                 answer, written = self._database.write(work)
@@ -282,7 +284,7 @@ class Program:
             if written is not None:
                 self._fold.count, self._fold.head, self._ahead = written.events, written.head, False
                 self._keep_snapshot(written.program)
-            return _shown(answer)
+            return answer
 
     def _happen(self, fold: Fold, kind: str, request: Content, key: str | None, by: str | None) -> list[Event]:
         """Let it happen to the agent; the events to write, with what must come before."""
@@ -324,19 +326,31 @@ class Program:
     def _advice(self, fold: Fold) -> Content:
         """The waiting advice as it is answered and kept: with its reason, and with what it was computed with."""
         assert fold.asked is not None
-        advice = {**fold.asked, "reason": plain(fold.agent.explain()), "made_with": fold.ours}
+        known = self._explained[1].get(False) if self._explained[0] == fold.head else None
+        advice = {**fold.asked, "reason": known or plain(fold.agent.explain()), "made_with": fold.ours}
         units = fold.units(fold.asked["allocation"])
         return advice if units is None else {**advice, "units": units}
 
-    def _waiting(self) -> Content | None:
-        """The last advice on record, while it waits."""
-        with self._lock, self._database.reading() as connection:
+    def _advised(self, key: str | None) -> Content | None:
+        """What was answered to a key; without one the last advice on record, while it waits."""
+        with self._database.reading() as connection:
             entry = ledger.find(connection, self.name)
-            if self._catch_up(connection, entry).asked is None:
-                return None
-            query = sa.select(events.c.body).where(events.c.program == entry.id, events.c.kind == "ask")
-            body = connection.scalars(query.order_by(events.c.sequence.desc()).limit(1)).one()
-            return Event.read(body).answer
+            waits = self._catch_up(connection, entry).asked is not None
+            if key is None:
+                return ledger.last(connection, entry.id, "ask").answer if waits else None
+            first = ledger.keyed(connection, entry.id, key)
+            return None if first is None else _same(first, "ask", {})
+
+    def _decide(self) -> None:
+        """The next advice and its reason, while others may write; if one of them is quicker here, it is decided again."""
+        fold = self._fold
+        if fold.asked is None and fold.made_with == fold.ours and not fold.archived:
+            self._ahead = True
+            try:
+                self._explained = fold.head, {False: plain(fold.agent.explain())}
+            except BaseException:
+                self._forget()
+                raise
 
     def _entry(self) -> Entry:
         with self._database.reading() as connection:
@@ -348,6 +362,8 @@ class Program:
 
     def _catch_up(self, connection: Connection, entry: Entry) -> Fold:
         """The state after all events: those that this process has not seen are folded in."""
+        if self._ahead and self._fold.head != entry.head:
+            self._forget()  # decided before others wrote
         if self._fold.count == 0:
             self._fold = snapshots.restore(connection, entry)
             self._kept = self._fold.count
@@ -399,7 +415,7 @@ def _same(first: Event, kind: str, request: Mapping[str, Any]) -> Content:
         raise KeyReused(
             f"the key {first.key!r} was used for another request (event {first.sequence}, {first.kind}); take a new key"
         )
-    return first.answer
+    return _shown(first.answer)
 
 
 def _shown(answer: Content) -> Content:
