@@ -126,3 +126,19 @@ def test_openapi_describes_every_route_with_examples(service: Service) -> None:
     document = service.client.get("/api/openapi.json").json()
     assert "/api/programs/{name}/tell" in document["paths"]
     assert "examples" in document["components"]["schemas"]["Told"]["properties"]["rewards"]
+
+
+def test_a_program_is_created_with_all_that_a_local_one_takes(service: Service) -> None:
+    start = {"north": 0.5, "south": 0.3, "west": 0.2}
+    body = {"name": "weekly", "arms": list(start), "units": 300, "start": start, "step": 0.05, "caution": 2}
+    assert service.send("chief", "POST", "/api/programs", json=body).status_code == 201
+    asked = service.send("chief", "POST", "/api/programs/weekly/ask").json()
+    assert asked["allocation"] == pytest.approx(start)
+    opened = service.send("chief", "POST", "/api/programs/weekly/arms", json={"arm": "east", "share": 0.05})
+    assert opened.status_code == 201
+    asked = service.send("chief", "POST", "/api/programs/weekly/ask").json()
+    assert asked["allocation"]["east"] == pytest.approx(0.05)
+    assert (
+        service.send("chief", "POST", "/api/programs/weekly/arms/close", json={"arm": "east", "share": 1}).status_code
+        == 422
+    )

@@ -193,6 +193,8 @@ def test_a_client_says_what_is_wrong(tmp_path: Path) -> None:
     store.create("loans", ARMS, policy="thompson-split")
     token = Tokens(store.database).create("operator", "loans")
     store.close()
+    with pytest.raises(ae.AftereffectError, match="begins with http:// or https://, got"):
+        ae.Client("127.0.0.1", token)
     with _served(url, port), ae.Client(f"http://127.0.0.1:{port}", token) as client:
         program = client.program("loans")
         shares = program.ask()
@@ -204,6 +206,8 @@ def test_a_client_says_what_is_wrong(tmp_path: Path) -> None:
         assert (program.rounds, program.open_rounds) == (1, [])
         assert program.audit()["fits"]
         assert program.explain(words=True).startswith(f"Round {program.explain()['round']}:")
+        with pytest.raises(ValueError, match="one number for each of north, centre, south is needed, got 2"):
+            program.tell([0.5, 0.4], round=1)
         with pytest.raises(ValueError, match="nowhere"):
             program.tell({"nowhere": 0.5}, round=1)
         with pytest.raises(ValueError, match="not yours"):

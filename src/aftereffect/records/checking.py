@@ -196,7 +196,7 @@ def _words(
         )
     )
     yield (
-        f"foretold from the rounds before, {100 * inside_95:.0f} of 100 rewards fell in their 95 percent range and "
+        f"foretold from the rounds before, {100 * inside_95:.0f} percent of the rewards fell in their 95 percent range and "
         f"{100 * inside_50:.0f} in their 50 percent range: {verdict}"
     )
     yield _against("a model without aftereffect (only this round's share counts)", *against_no_aftereffect)

@@ -11,7 +11,7 @@ from aftereffect.programs.exporting import exported
 from aftereffect.programs.program import Program
 from aftereffect.programs.store import Store
 from aftereffect.service.beside import beside
-from aftereffect.service.bodies import Change, Deployment, Limits, NewArm, NewProgram, NewToken, Page, Told
+from aftereffect.service.bodies import Change, Deployment, Limits, NewArm, NewProgram, NewToken, OldArm, Page, Told
 from aftereffect.service.gate import ANY, needs
 from aftereffect.service.tokens import Caller, Tokens
 
@@ -134,12 +134,12 @@ def set_limits(request: Request, name: str, body: Limits, caller: Admin, key: Ke
 @router.post("/programs/{name}/arms", status_code=201, summary="Open an arm")
 def open_arm(request: Request, name: str, body: NewArm, caller: Admin, key: Key = None) -> dict[str, Any]:
     program = program_of(request, name)
-    program.open_arm(body.arm, by=caller.label, key=key)
+    program.open_arm(body.arm, body.share, by=caller.label, key=key)
     return program.show()
 
 
 @router.post("/programs/{name}/arms/close", summary="Close an arm; it can be opened again")
-def close_arm(request: Request, name: str, body: NewArm, caller: Admin, key: Key = None) -> dict[str, Any]:
+def close_arm(request: Request, name: str, body: OldArm, caller: Admin, key: Key = None) -> dict[str, Any]:
     program = program_of(request, name)
     program.close_arm(body.arm, by=caller.label, key=key)
     return program.show()

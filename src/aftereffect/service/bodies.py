@@ -27,6 +27,11 @@ class NewProgram(Body):
     caps: dict[str, Share] | None = None
     units: int | None = Field(None, ge=1, le=10**9, examples=[300])
     seed: int = Field(0, ge=0, le=2**63 - 1)
+    start: dict[str, Share] | None = Field(None, examples=[{"north": 0.5, "centre": 0.3, "south": 0.2}])
+    step: float | None = Field(None, gt=0, le=1, examples=[0.1])
+    caution: float | None = Field(None, ge=0, le=100)
+    feedback: str = Field("split", max_length=20)
+    horizon: int | None = Field(None, ge=1, le=10**12)
 
 
 class Deployment(Body):
@@ -52,10 +57,16 @@ class Limits(Body):
     caps: dict[str, Share] | None = Field(None, examples=[{"south": 0.6}])
 
 
-class NewArm(Body):
-    """An arm to open or close."""
+class OldArm(Body):
+    """An arm to close."""
 
     arm: Name = Field(examples=["west"])
+
+
+class NewArm(OldArm):
+    """An arm to open, and what it gets to begin with."""
+
+    share: Share | None = Field(None, examples=[0.1])
 
 
 class NewToken(Body):

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import httpx2
 import numpy as np
 
-from aftereffect.errors import AftereffectError
+from aftereffect.errors import AftereffectError, require
 from aftereffect.model.curves import Floats
 from aftereffect.programs.errors import Busy, Conflict, StoreError
 
@@ -26,6 +26,9 @@ class Client:
     """A service: `Client("http://127.0.0.1:8337", token="...").program("loans").ask()`."""
 
     def __init__(self, url: str, token: str, *, timeout: float = 60.0, tries: int = TRIES, verify: Any = True) -> None:
+        require(
+            url.startswith(("http://", "https://")), f"a service's address begins with http:// or https://, got {url!r}"
+        )
         self._tries = tries
         try:
             self._http = httpx2.Client(
@@ -53,7 +56,7 @@ class Client:
         return found
 
     def create(self, name: str, arms: list[str], *, key: str | None = None, **options: Any) -> RemoteProgram:
-        """Create a program: `policy`, `floors`, `caps`, `units`, `seed` as for a local one."""
+        """Create a program: `policy`, `floors`, `caps`, `units`, `start`, `step`, `seed` .. by name, as for a local one."""
         self.send("POST", "/api/programs", {"name": name, "arms": list(arms), **options}, key)
         return RemoteProgram(self, name)
 
@@ -160,9 +163,9 @@ class RemoteProgram:
         """Change floors and caps."""
         self._client.send("PUT", f"{self._path}/limits", {"floors": floors, "caps": caps}, key)
 
-    def open_arm(self, arm: str, *, key: str | None = None) -> None:
-        """Open an arm."""
-        self._client.send("POST", f"{self._path}/arms", {"arm": arm}, key)
+    def open_arm(self, arm: str, share: float | None = None, *, key: str | None = None) -> None:
+        """Take in a new arm, or one that was closed; `share`: what it gets to begin with."""
+        self._client.send("POST", f"{self._path}/arms", {"arm": arm, "share": share}, key)
 
     def close_arm(self, arm: str, *, key: str | None = None) -> None:
         """Close an arm."""
@@ -181,5 +184,10 @@ class RemoteProgram:
         """Numbers by arm: mappings as they are, sequences in the order of the arms, NaN left out."""
         if values is None:
             return None
-        pairs = values.items() if isinstance(values, Mapping) else zip(self.show()["arms"], values, strict=True)
+        if isinstance(values, Mapping):
+            pairs = list(values.items())
+        else:
+            arms, given = self.show()["arms"], list(values)
+            require(len(given) == len(arms), f"one number for each of {', '.join(arms)} is needed, got {len(given)}")
+            pairs = list(zip(arms, given, strict=True))
         return {str(name): float(value) for name, value in pairs if value is not None and value == value}
