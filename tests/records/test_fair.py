@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
-from aftereffect.records.advice import gain_tables
 from tests.records.worlds import World, saturating, tiring
 
 NAMES = ["arm 0", "arm 1", "arm 2"]
@@ -34,7 +33,7 @@ def test_the_measures_are_kept_together_and_that_costs(fit):
 
 def test_no_split_within_the_tolerance_is_better(fit):
     fair = fit.best(caution=0.0, tolerance=0.1)
-    mean, _ = gain_tables(fit)
+    mean, _ = fit.gains.by_cell()
     measure, stride = fit.measures.mean, fit.measures.stride
     best = -np.inf
     for a, b in itertools.product(range(0, fit.steps + 1, stride), repeat=2):

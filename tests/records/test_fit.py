@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 
 import numpy as np
 import pandas
 import pytest
 
 import aftereffect as ae
-from aftereffect.records.advice import Gain, gain_of
+from aftereffect.records.advice import LOSS, Gain, worth
 from aftereffect.records.summary import chance_in_words
 from tests.records.worlds import usual
 
@@ -52,25 +53,36 @@ def test_the_recommendation_earns_more_and_keeps_the_floors(fit):
     assert 0.5 < best.chance_better <= 1.0
 
 
-def test_no_other_split_is_better_by_the_same_measure(fit):
-    for caution in (0.0, 1.0, 2.0):
-        best = fit.best(caution=caution)
-        levels = np.array([round(best.allocation[name] * fit.steps) for name in NAMES])
-        top = gain_of(fit, levels)
-        rng = np.random.default_rng(3)
-        others = [10 + rng.multinomial(fit.steps - 40, p) for p in rng.dirichlet([1] * 4, 300)]
-        near = [levels + np.array(d) for d in itertools.product((-3, -1, 0, 1, 3), repeat=4) if sum(d) == 0]
-        for other in [*others, *(n for n in near if n.min() >= 10)]:
-            gain = gain_of(fit, other)
-            assert gain.expected - caution * gain.spread <= top.expected - caution * top.spread + 1e-4
+def levels_of(fit, advice):
+    return np.array([round(advice.allocation[name] * fit.steps) for name in NAMES])
+
+
+@pytest.mark.parametrize("caution", [0.0, 0.7, 1.28, 2.0])
+def test_no_other_split_that_is_as_safe_is_worth_more(fit, caution):
+    best = fit.best(caution=caution)
+    levels = levels_of(fit, best)
+    allowed, top = 0.5 * math.erfc(caution / math.sqrt(2)) if caution else 1.0, worth(fit.gains.of(levels), caution)
+    assert fit.gains.of(levels).chance_above(-LOSS * best.current) >= 1 - allowed
+    rng = np.random.default_rng(3)
+    others = [10 + rng.multinomial(fit.steps - 40, p) for p in rng.dirichlet([1] * 4, 300)]
+    near = [levels + np.array(d) for d in itertools.product((-3, -1, 0, 1, 3), repeat=4) if sum(d) == 0]
+    for other in [*others, *(n for n in near if n.min() >= 10)]:
+        gain = fit.gains.of(other)
+        if gain.chance_above(-LOSS * best.current) >= 1 - allowed:
+            assert worth(gain, caution) <= top + 2e-3
 
 
 def test_caution_stays_nearer(fit):
     def moved(advice):
         return sum(abs(advice.allocation[n] - fit.now.allocation[n]) for n in NAMES)
 
-    assert moved(fit.best(caution=8.0)) < moved(fit.best(caution=0.0))
-    assert not fit.best(caution=30.0).moves
+    assert moved(fit.best(caution=30.0)) < moved(fit.best(caution=1.28)) <= moved(fit.best(caution=0.0))
+    assert fit.best(caution=30.0).gain_low > -LOSS * fit.now.expected
+
+
+def test_where_limits_leave_nothing_safe_the_safest_is_advised(fit):
+    far = fit.best(caps={"arm 1": 0.05, "arm 0": 0.05, "arm 3": 0.05}, caution=8.0)
+    assert far.allocation["arm 2"] == pytest.approx(0.85)
 
 
 def test_what_lies_beyond_what_was_tried_is_said(fit):

@@ -1,9 +1,10 @@
 """Advice on a split: what it should bring against today's, how sure that is, why, and where it rests on nothing seen.
 
-A recommendation maximises the expected gain over today's split less `caution` deviations of it, jointly over all arms. The
-deviation of a sum is no sum of deviations, but sqrt(V) is the least of V/(2s) + s/2 over s, so for every s an exact maximiser of
-sums finds a best split, and the best of those is the best of all, but for the steps between the values of s tried and for
-what arms have in common where the memory is unknown.
+A recommendation has the largest expected gain over today's split among those that hardly risk to lose: the chance that it earns
+more than `LOSS` less than today's must be at most that of a normal variable to lie `caution` deviations below its mean. Of splits
+that gain about the same the surer one is taken: a small part of the deviation is charged. For every price of variance an exact
+maximiser of sums over arms finds the split with the largest expected gain less that price; what is wanted lies among those,
+but for the steps between the prices tried and for what arms have in common (their trend, an unknown memory).
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ from aftereffect.policies.setting import Grid
 
 if TYPE_CHECKING:
     from aftereffect.records.fit import Fit
+    from aftereffect.records.trend import Leaning
 
-CAUTION = 0.75  # deviations of the gain that count against a split, if nobody says
-SPREADS = 30  # values of s tried
+CAUTION = 1.28  # a chance of one in ten, if nobody says
+LOSS = 0.01  # of what today's split earns: less than that is no loss worth avoiding
+SURER = 0.2  # times the caution: deviations of the gain that are charged
+PRICES = 20  # of variance tried, and as many more between the two that matter
 PATH = 26  # rounds of the way to a split that are shown at most
 ARRIVED = 0.005  # impacts this near to their shares have arrived
 NO_TIES = np.zeros(0, dtype=np.uint64)
@@ -49,6 +53,10 @@ class Gain(NamedTuple):
     def spread(self) -> float:
         """The deviation over everything that is believed."""
         return math.sqrt(max(0.0, float(self.weight @ (self.mean**2 + self.deviation**2)) - self.expected**2))
+
+    def chance_of_loss(self, current: float) -> float:
+        """The probability to earn more than `LOSS` less than today's split does."""
+        return 1.0 - self.chance_above(-LOSS * current)
 
     def chance_above(self, value: float) -> float:
         """The probability of more than a value."""
@@ -91,52 +99,93 @@ class Advice:
     path: polars.DataFrame = field(repr=False, compare=False)
 
 
-def gain_of(fit: Fit, levels: Ints) -> Gain:
-    """What some levels earn more than today's split."""
-    arms, home, steps = np.arange(len(levels)), fit.home, fit.steps
-    p, q = levels / steps, home / steps
-    means, variances = [], []
-    for part in fit.parts:
-        means.append(p @ part.mean[arms, levels] - q @ part.mean[arms, home])
-        own = p * p * part.variance[arms, levels] + q * q * part.variance[arms, home]
-        variances.append(np.maximum(0.0, own - 2 * p * q * part.column[arms, levels]).sum())
-    unchanged = np.array_equal(levels, home)
-    return Gain(
-        np.array([part.weight for part in fit.parts]),
-        np.array(means),
-        np.zeros(len(means)) if unchanged else np.sqrt(np.array(variances)),
+class Gains(NamedTuple):
+    """What every cell (arm, level) earns more than its arm does today, by each component; (components, arms, N + 1)."""
+
+    weight: Floats
+    mean: Floats
+    variance: Floats
+    shared: Floats  # what one deviation of the arms' common slope adds: deviations of a component that go together
+
+    def of(self, levels: Ints) -> Gain:
+        """What some levels earn more than today's split."""
+        arms = np.arange(len(levels))
+        together = self.shared[:, arms, levels]
+        variance = self.variance[:, arms, levels].sum(axis=1) + together.sum(axis=1) ** 2 - (together**2).sum(axis=1)
+        return Gain(self.weight, self.mean[:, arms, levels].sum(axis=1), np.sqrt(np.maximum(0.0, variance)))
+
+    def by_cell(self) -> tuple[Floats, Floats]:
+        """Mean and variance of every cell over the components; (arms, N + 1) each."""
+        mean = np.tensordot(self.weight, self.mean, 1)
+        square = np.tensordot(self.weight, self.variance + self.mean**2, 1)
+        return mean, np.maximum(0.0, square - mean**2)
+
+
+def gains_over(parts: list[Leaning], home: Ints, steps: int) -> Gains:
+    """All gains over a split that is held."""
+    arms, p, q = np.arange(len(home)), np.arange(steps + 1) / steps, (home / steps)[:, None]
+
+    def over_home(table: Floats) -> Floats:
+        return np.asarray(p * table - q * table[arms, home][:, None])
+
+    variances = []
+    for part, _ in parts:
+        here = p * p * part.variance + q * q * part.variance[arms, home][:, None] - 2 * p * q * part.column
+        here[arms, home] = 0.0
+        variances.append(np.maximum(0.0, here))
+    return Gains(
+        np.array([part.weight for part, _ in parts]),
+        np.array([over_home(part.mean) for part, _ in parts]),
+        np.array(variances),
+        np.array([over_home(shared) for _, shared in parts]),
     )
 
 
-def gain_tables(fit: Fit) -> tuple[Floats, Floats]:
-    """Mean and variance of what every cell (arm, level) earns more than the arm does today; (arms, N + 1) each."""
-    home, steps = fit.home, fit.steps
-    arms, p, q = np.arange(len(home)), np.arange(steps + 1) / steps, (home / steps)[:, None]
-    mean, square = np.zeros((len(home), steps + 1)), np.zeros((len(home), steps + 1))
-    for part in fit.parts:
-        here = p * part.mean - q * part.mean[arms, home][:, None]
-        variance = p * p * part.variance + q * q * part.variance[arms, home][:, None] - 2 * p * q * part.column
-        mean += part.weight * here
-        square += part.weight * (np.maximum(0.0, variance) + here**2)
-    return mean, np.maximum(0.0, square - mean**2)
-
-
 def advised_levels(fit: Fit, limits: Limits, caution: float) -> Ints:
-    """The levels with the largest expected gain less `caution` deviations of it."""
+    """The levels with the largest expected gain whose chance of a loss is as small as `caution` asks."""
     low, high = limits.levels(fit.steps, zero=True)
-    mean, variance = gain_tables(fit)
-    largest = math.sqrt(float(variance.max(axis=1).sum()))
-    found = [] if not limits.allows(fit.home / fit.steps) else [fit.home]
-    for spread in [math.inf] if caution == 0 else np.geomspace(1e-3, 1.0, SPREADS) * max(largest, 1e-12):
-        value = np.ascontiguousarray(mean - caution * variance / (2 * spread))
+    mean, variance = fit.gains.by_cell()
+
+    def best_at(price: float) -> Ints:
+        value = np.ascontiguousarray(mean - price * variance)
         levels = np.zeros(len(mean), dtype=np.int64)
         best_plain(value, low, high, np.zeros(value.shape), levels, NO_TIES)
-        found.append(levels)
-    return max(found, key=lambda levels: _cautious(gain_of(fit, levels), caution))
+        return levels
+
+    tried = prices(variance, caution)
+    found = [best_at(price) for price in tried]
+    place = boldest(fit, found, caution)
+    if place > 0:  # the price that just makes it safe lies between two of those tried
+        between = np.linspace(tried[place - 1], tried[place], PRICES)[1:-1]
+        found = [found[place], *(best_at(price) for price in between)]
+        place = boldest(fit, found, caution)
+    if limits.allows(fit.home / fit.steps):
+        found = [found[place], fit.home]
+        place = boldest(fit, found, caution)
+    return found[place]
 
 
-def _cautious(gain: Gain, caution: float) -> float:
-    return gain.expected - caution * gain.spread
+def prices(variance: Floats, caution: float, tried: int = PRICES) -> Floats:
+    """Prices of variance from none on; without caution it costs nothing."""
+    if caution == 0:
+        return np.zeros(1)
+    largest = max(math.sqrt(float(variance.max(axis=1).sum())), 1e-12)
+    return np.concatenate([[0.0], np.geomspace(0.1, 500.0, tried - 1) / largest])
+
+
+def boldest(fit: Fit, found: list[Ints], caution: float) -> int:
+    """Which of some levels is best among those that are safe enough; if none is, the safest."""
+    allowed = 0.5 * math.erfc(caution / math.sqrt(2.0)) if caution > 0 else 1.0
+    current = fit.expected_of(fit.home)
+    gains = [fit.gains.of(levels) for levels in found]
+    chances = [gain.chance_of_loss(current) for gain in gains]
+    safe = [i for i, chance in enumerate(chances) if chance <= allowed]
+    return max(safe, key=lambda i: worth(gains[i], caution)) if safe else int(np.argmin(chances))
+
+
+def worth(gain: Gain, caution: float) -> float:
+    """The expected gain, less a part of its deviation."""
+    return gain.expected - SURER * caution * gain.spread
 
 
 def advise(fit: Fit, limits: Limits, caution: float) -> Advice:
@@ -156,16 +205,15 @@ def judge(fit: Fit, shares: Floats) -> Advice:
 def advice_on(fit: Fit, levels: Ints, shares: Floats | None = None) -> Advice:
     """What some levels should bring; `shares` are what they stand for, where that is no level."""
     told, scale, name_all = fit.records.as_told, fit.records.scale, fit.records.by_name
-    gain, split = gain_of(fit, levels), levels / fit.steps
-    mean = np.sum([part.weight * part.mean for part in fit.parts], axis=0)
-    arms, home = np.arange(len(levels)), fit.home
+    gain, split = fit.gains.of(levels), levels / fit.steps
+    mean = fit.estimates[0]
     path = way_to(fit, split)
     measured = None if fit.records.measures is None else fit.measures.of(levels)
     return Advice(
         allocation=name_all(split if shares is None else shares),
-        expected=float(told(split @ mean[arms, levels])),
+        expected=float(told(fit.expected_of(levels))),
         expected_next=float(path["expected"][0]),
-        current=float(told(home / fit.steps @ mean[arms, home])),
+        current=float(told(fit.expected_of(fit.home))),
         gain=scale * gain.expected,
         gain_low=scale * gain.quantile(0.025),
         gain_high=scale * gain.quantile(0.975),
@@ -174,7 +222,7 @@ def advice_on(fit: Fit, levels: Ints, shares: Floats | None = None) -> Advice:
         unseen=tuple(filter(None, (unseen_share(fit, k, int(level)) for k, level in enumerate(levels)))),
         measures=None if measured is None else name_all(measured),
         gap=None if measured is None else float(np.ptp(measured)),
-        moves=not np.array_equal(levels, home),
+        moves=not np.array_equal(levels, fit.home),
         path=path,
     )
 

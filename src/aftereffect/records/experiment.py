@@ -12,9 +12,10 @@ import polars
 
 from aftereffect.errors import AftereffectError, require_numbers, require_whole
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.curves.fit import covariances, empty_posterior, fit_all
+from aftereffect.policies.curves.estimates import posterior_of
+from aftereffect.policies.curves.fit import covariances
 from aftereffect.policies.curves.trial import part_way
-from aftereffect.records.advice import CAUTION, advised_levels, gain_of
+from aftereffect.records.advice import CAUTION, advised_levels
 
 if TYPE_CHECKING:
     from aftereffect.records.fit import Fit
@@ -51,7 +52,7 @@ def best_experiment(fit: Fit, size: float = SIZE, rounds: int = ROUNDS) -> Exper
         target = advised_levels(fit, fit.limits, 0.0)
     low, high = fit.limits.levels(fit.steps, zero=True)
     rows = [
-        (learned(fit, target, trial, rounds), -gain_of(fit, trial).expected, trial)
+        (learned(fit, target, trial, rounds), -fit.gains.of(trial).expected, trial)
         for trial in changes(fit.home, target, step)
         if np.all(trial >= low) and np.all(trial <= high)
     ]
@@ -117,8 +118,7 @@ def learned(fit: Fit, target: Ints, trial: Ints, rounds: int) -> float:
     """
     state, part = fit.state, fit.parts[0]
     arms, steps, memory = len(target), fit.steps, fit.memory.estimate
-    posterior = empty_posterior(arms, steps + 1)
-    fit_all(state.banks[part.track], state.spread, state.fields[part.field], state.belief[0], posterior)
+    posterior = posterior_of(state, state.banks[part.track], part.field)
     arrived = sum((1 - memory**i) ** 2 for i in range(1, rounds + 1))
     units = fit.units
     total = removed = 0.0

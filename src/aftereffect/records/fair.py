@@ -21,11 +21,13 @@ from aftereffect.oracle.search import Ints
 from aftereffect.policies.curves.estimates import components, fold, mixture
 from aftereffect.policies.curves.tracks import TEMPERED
 from aftereffect.policies.fair_thompson import CELLS
-from aftereffect.records.advice import gain_tables
+from aftereffect.records.advice import boldest, prices
 from aftereffect.theory.fair import FairTables, Unattainable
 
 if TYPE_CHECKING:
     from aftereffect.records.fit import Fit
+
+PRICES = 8  # of variance tried: a search within a tolerance takes longer than one without
 
 
 class Measures:
@@ -52,20 +54,23 @@ class Measures:
         steps, most = self.fit.steps, max(2 * len(self.mean), CELLS // len(self.mean))
         return next(s for s in range(1, steps + 1) if steps % s == 0 and steps // s <= most)
 
-    def tables(self, limits: Limits, caution: float) -> FairTables:
-        """What every cell is worth, and its measure."""
-        mean, variance = gain_tables(self.fit)
-        value = np.ascontiguousarray((mean - caution * np.sqrt(variance))[:, :: self.stride])
+    def tables(self, limits: Limits, price: float = 0.0) -> FairTables:
+        """What every cell is worth at a price of variance, and its measure."""
+        mean, variance = self.fit.gains.by_cell()
+        value = np.ascontiguousarray((mean - price * variance)[:, :: self.stride])
         low, high = limits.levels(self.fit.steps // self.stride, zero=True)
         return FairTables(value, np.ascontiguousarray(self.mean[:, :: self.stride]), low, high)
 
     def best(self, limits: Limits, caution: float, tolerance: float) -> Ints:
         """The best levels whose estimated measures are within the tolerance of each other."""
-        tables, wanted = self.tables(limits, caution), check_tolerance(tolerance)
-        levels, value = tables.best(wanted)
-        if value == -math.inf:
-            raise Unattainable(wanted, smallest_tolerance(tables.measure, tables.low, tables.high), tables.levels)
-        return np.asarray(levels * self.stride)
+        wanted, found = check_tolerance(tolerance), []
+        for price in prices(self.fit.gains.by_cell()[1], caution, PRICES):
+            tables = self.tables(limits, price)
+            levels, value = tables.best(wanted)
+            if value == -math.inf:
+                raise Unattainable(wanted, smallest_tolerance(tables.measure, tables.low, tables.high), tables.levels)
+            found.append(np.asarray(levels * self.stride))
+        return found[boldest(self.fit, found, caution)]
 
     def of(self, levels: Ints) -> Floats:
         """The estimated measure of each arm at its level."""
@@ -73,7 +78,7 @@ class Measures:
 
     def frontier(self, limits: Limits) -> polars.DataFrame:
         """Every split that is best for some tolerance by the estimates, tightest first: what parity costs."""
-        tables, told = self.tables(limits, 0.0), self.fit.records
+        tables, told = self.tables(limits), self.fit.records
         current = self.fit.what_if(self.fit.now.allocation).expected
         rows = [
             {

@@ -17,7 +17,7 @@ import numpy as np
 
 from aftereffect.model.curves import Floats, Records
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.curves.fit import covariances, empty_posterior, fit_all, renew_noise
+from aftereffect.policies.curves.fit import Posterior, covariances, empty_posterior, fit_all, renew_noise
 from aftereffect.policies.curves.look import look, review
 from aftereffect.policies.curves.state import CurvesState, bank_of, take_in
 from aftereffect.policies.curves.tracks import TEMPERED
@@ -98,24 +98,36 @@ def components(state: CurvesState, reference: Ints, least: float = KEPT) -> Iter
     Those of less weight than `least` of the heaviest's are left out.
     """
     weights = component_weights(state, least)
-    arms, nodes = state.value.shape
+    arms = len(state.value)
     for place in np.argsort(-weights, axis=None, kind="stable"):
         track, field = np.unravel_index(place, weights.shape)
         weight = float(weights[track, field])
         if weight <= 0.0:
             return
-        posterior, column = empty_posterior(arms, nodes), np.zeros((arms, nodes))
-        fit_all(state.banks[track], state.spread, state.fields[field], state.belief[0], posterior)
-        for k in range(arms):
-            covariances(posterior, k, int(reference[k]), column[k])
-        mean, variance = posterior.mean.clip(0.0, 1.0), posterior.variance
+        mean, variance, column = curves_under(state, int(track), int(field), reference)
+        mean = mean.clip(0.0, 1.0)
         for off in gone_on(state.banks[track], mean):
             variance += off**2
             column += off * off[np.arange(arms), reference][:, None]
         yield Component(weight, int(track), int(field), mean, variance, column)
 
 
-def gone_on(booked: Records, mean: Floats) -> tuple[Floats, Floats]:
+def curves_under(state: CurvesState, track: int, field: int, reference: Ints) -> tuple[Floats, Floats, Floats]:
+    """Every arm's curve by one track and field: mean, variance, covariance with the reference levels; (arms, N + 1) each."""
+    posterior, column = posterior_of(state, state.banks[track], field), np.zeros(state.value.shape)
+    for k in range(len(column)):
+        covariances(posterior, k, int(reference[k]), column[k])
+    return posterior.mean, posterior.variance, column
+
+
+def posterior_of(state: CurvesState, booked: Records, field: int) -> Posterior:
+    """Every arm's posterior from what was booked, under one field."""
+    posterior = empty_posterior(*state.value.shape)
+    fit_all(booked, state.spread, state.fields[field], state.belief[0], posterior)
+    return posterior
+
+
+def gone_on(booked: Records, mean: Floats, trend: float = TREND) -> tuple[Floats, Floats]:
     """How far a curve may have gone on below the lowest and above the highest impact it was seen at; (arms, N + 1) each.
 
     The fields go back to the arm's level there, and doubt no more than their own size. Yet what people call a response often
@@ -127,8 +139,8 @@ def gone_on(booked: Records, mean: Floats) -> tuple[Floats, Floats]:
     for k in range(arms):
         seen = np.flatnonzero(booked["count"][k] > 0)
         if len(seen):
-            below[k] = TREND * mean[k, seen[0]] * np.maximum(0.0, place[seen[0]] - place)
-            above[k] = TREND * mean[k, seen[-1]] * np.maximum(0.0, place - place[seen[-1]])
+            below[k] = trend * mean[k, seen[0]] * np.maximum(0.0, place[seen[0]] - place)
+            above[k] = trend * mean[k, seen[-1]] * np.maximum(0.0, place - place[seen[-1]])
     return below, above
 
 

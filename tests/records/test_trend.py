@@ -1,0 +1,107 @@
+"""The arms' trends against the same model written out: one Gaussian over all arms' curves, conditioned on what was booked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import aftereffect as ae
+from aftereffect._compile import in_python
+from aftereffect.policies.curves.field import prior_precisions
+from aftereffect.policies.curves.fit import LEVEL
+from aftereffect.records.trend import OWN, SHARED, booked_of, leanings, learned_slopes, unit_lines
+from tests.records.worlds import World, saturating, tiring, usual
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return ae.fit(usual(0.5).rows(40, seed=5), memory=0.5)
+
+
+def field_covariance(fit, field):
+    nodes, belief = fit.steps + 1, fit.state.belief[0]
+    bands = np.zeros((3, nodes))
+    in_python(prior_precisions)(float(field["length"]), float(field["amplitude"] * belief["scale"]), *bands)
+    precision = np.diag(bands[0])
+    for off in (1, 2):
+        precision += np.diag(bands[off, :-off], off) + np.diag(bands[off, :-off], -off)
+    return np.linalg.inv(precision) + (LEVEL * belief["scale"]) ** 2
+
+
+def log_likelihood(rest, covariance):
+    return -0.5 * rest @ np.linalg.solve(covariance, rest) - 0.5 * np.linalg.slogdet(covariance)[1]
+
+
+def written_out(fit, track, field):
+    """Mean and covariance of all arms' curves in one row, and what slopes add to the evidence."""
+    state, arms, nodes = fit.state, fit.records.arms, fit.steps + 1
+    line = unit_lines(state, fit.home)
+    booked = booked_of(state, track, line)
+    alone = np.kron(np.eye(arms), field_covariance(fit, state.fields[field]))
+    slopes = SHARED**2 * np.ones((arms, arms)) + OWN**2 * np.eye(arms)
+    design = np.zeros((arms * nodes, arms))
+    for k in range(arms):
+        design[k * nodes : (k + 1) * nodes, k] = line[k]
+    prior = alone + design @ slopes @ design.T
+    seen = np.flatnonzero(booked.weight.ravel() > 0)
+    noise = np.diag(1 / booked.weight.ravel()[seen])
+    rest = booked.seen.ravel()[seen] - state.belief["rate"][0]
+    told = prior[np.ix_(seen, seen)] + noise
+    gain = np.linalg.solve(told, prior[seen]).T
+    evidence = log_likelihood(rest, told) - log_likelihood(rest, alone[np.ix_(seen, seen)] + noise)
+    return state.belief["rate"][0] + gain @ rest, prior - gain @ prior[seen], evidence
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_curves_are_those_of_the_model_written_out(fit, place, monkeypatch):
+    monkeypatch.setattr("aftereffect.records.trend.BEND", 0.0)
+    part, shared = leanings(fit.state, fit.home)[place]
+    mean, covariance, _ = written_out(fit, part.track, part.field)
+    arms, nodes = part.mean.shape
+    np.testing.assert_allclose(part.mean, mean.reshape(arms, nodes).clip(0, 1), atol=2e-6)
+    np.testing.assert_allclose(part.variance.ravel(), np.diag(covariance), atol=2e-6)
+    for k in range(arms):
+        block = slice(k * nodes, (k + 1) * nodes)
+        np.testing.assert_allclose(part.column[k], covariance[block, k * nodes + fit.home[k]], atol=2e-6)
+    across = covariance[:nodes, nodes : 2 * nodes]  # of the first two arms
+    np.testing.assert_allclose(np.outer(shared[0], shared[1]), across, atol=2e-6)
+
+
+def test_weights_have_the_evidence_for_slopes_in_them(fit):
+    first, second = leanings(fit.state, fit.home)[:2]
+    parts = first.curves, second.curves
+    total = [fit.state.evidence[p.track, p.field] + written_out(fit, p.track, p.field)[2] for p in parts]
+    assert np.log(parts[0].weight / parts[1].weight) == pytest.approx(0.35 * (total[0] - total[1]), abs=1e-4)
+
+
+def test_a_gain_has_what_arms_share_in_it(fit, monkeypatch):
+    monkeypatch.setattr("aftereffect.records.trend.BEND", 0.0)
+    fresh = ae.fit(fit.records, memory=0.5)
+    levels = np.array([20, 60, 50, 70])
+    part, nodes = fresh.parts[0], fit.steps + 1
+    _, covariance, _ = written_out(fit, part.track, part.field)
+    weight = np.zeros(4 * nodes)
+    for k in range(4):
+        weight[k * nodes + levels[k]] += levels[k] / fit.steps
+        weight[k * nodes + fit.home[k]] -= fit.home[k] / fit.steps
+    assert fresh.gains.of(levels).deviation[0] == pytest.approx(np.sqrt(weight @ covariance @ weight), rel=1e-3)
+
+
+def test_slopes_that_are_not_told_are_those_of_the_other_arms():
+    told, truth = np.array([400.0, 400.0, 400.0, 0.0]), -0.8
+    slopes = learned_slopes(told, truth * told)
+    assert slopes.mean[3] == pytest.approx(truth, abs=0.1)
+    assert slopes.own[3] == pytest.approx(OWN)
+    nothing = learned_slopes(np.zeros(4), np.zeros(4))
+    assert nothing.mean.tolist() == [0.0] * 4
+    assert nothing.shared == pytest.approx([SHARED] * 4)
+    assert nothing.evidence == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("curve", "sign"), [(tiring(0.8, 0.2, 2), -1), (saturating(0.2, 0.8, 3), 1)])
+def test_arms_that_all_rise_or_all_fall_are_told_apart(curve, sign):
+    world = World([curve] * 5, 0.6, 500, np.full(5, 0.2))
+    fit = ae.fit(world.rows(104, seed=8))
+    for name in fit.names:
+        estimate = fit.curve(name)["estimate"]
+        assert sign * (estimate[70] - estimate[20]) > 0.03
