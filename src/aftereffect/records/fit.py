@@ -161,7 +161,7 @@ class Fit:
     def curve(self, name: str) -> polars.DataFrame:
         """An arm's response to each share if it is held: share, estimate, low, high (95 percent), observations.
 
-        Where nobody looked the band widens and the estimate goes back to the arm's own level.
+        Where nobody looked the band widens and the estimate goes back to the arm's own level and the slope that arms share.
         """
         k = self.records.arm(name)
         mean, deviation = (table[k] for table in self.estimates)
