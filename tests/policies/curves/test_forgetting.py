@@ -13,6 +13,7 @@ from aftereffect.policies.curves.fit import BOOKED, fresh_spread
 from aftereffect.policies.curves.forgetting import (
     CLEARLY,
     FORETOLD,
+    MOST,
     POWERS,
     RELUCTANCE,
     SUREST,
@@ -73,18 +74,18 @@ def test_banks_are_scored_by_what_they_foretold() -> None:
     foretold = np.zeros((3, 2, 5), dtype=FORETOLD)
     foretold["mean"][:, :, 4] = [[0.5, 0.2], [0.8, 0.2], [0.0, 0.0]]
     foretold["variance"][0, 0, 4] = 0.01
-    scores, leads, banks = fresh_scores()[:3], np.array([0.0, 2.0, -1.0]), np.zeros((2, 2, 5), dtype=BOOKED)
+    scores, leads, banks = fresh_scores()[:3], np.array([0.0, 2.0, -11.0]), np.zeros((2, 2, 5), dtype=BOOKED)
     noise, spread = np.full((2, 5), 0.2), fresh_spread(2)
     spread[0] = (0.5, 0.03)
     impact, seen, reward = np.array([1.0, 0.0]), np.array([4.0, 0.0]), np.array([0.75, 0.0])
     judge_and_book(scores, leads, banks, foretold, noise, spread, impact, seen, reward)
     tosses = 0.5 * 0.5 / (0.5 * 0.2 / 4 + 0.03 + 0.01)
     log_likelihood = lambda m: 0.75 * math.log(m) + 0.25 * math.log(1 - m)  # noqa: E731
-    gained = [tosses * (log_likelihood(m) - log_likelihood(0.5)) for m in (0.8, SUREST)]
-    assert scores == pytest.approx([0.0, *(g - RELUCTANCE for g in gained)])
-    assert gained[1] < -RELUCTANCE
-    first = 2.0 + gained[0]
-    assert first < RELUCTANCE
+    gained = tosses * (log_likelihood(0.8) - log_likelihood(0.5))
+    assert 0.0 < gained < MOST
+    assert tosses * (log_likelihood(SUREST) - log_likelihood(0.5)) < -MOST  # a round says no more
+    assert scores == pytest.approx([0.0, gained - RELUCTANCE, -MOST - RELUCTANCE])
+    first = 2.0 + gained
     assert leads == pytest.approx([0.0, first, first - RELUCTANCE])  # never further behind
     assert banks["count"].sum(axis=(1, 2)).tolist() == [4.0, 4.0]
     assert banks["pulled"][:, 0, 4].tolist() == pytest.approx([4.0 / 0.2 * 0.75] * 2)

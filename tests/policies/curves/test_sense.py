@@ -25,8 +25,8 @@ def _told(policy: ae.Policy) -> ae.Agent:
     agent = policy.start(3, 200, seed=5, feedback="split")
     random = np.random.default_rng(1)
     for _ in range(20):
-        agent.ask()
-        agent.tell(random.random(3).round(1), measures=random.random(3) if policy is FAIR else None)
+        told = np.where(agent.ask() > 0.0, random.random(3).round(1), np.nan)
+        agent.tell(told, measures=random.random(3) if policy is FAIR else None)
     return agent
 
 

@@ -35,7 +35,7 @@ def _asked(constant: str, factor: float, rounds: int = 700) -> list[list[float]]
     for _ in range(rounds):
         p = agent.ask()
         asked.append(p.tolist())
-        agent.tell(np.where(random.random(2) < p, random.random(2) < [0.9 - 0.6 * p[0], 0.4], NAN))
+        agent.tell(np.where(random.random(2) < p, random.random(2) < [0.9 - 0.6 * p[0], 0.7], NAN))
     return asked
 
 

@@ -5,9 +5,9 @@ four things. It **moves** home where the estimates gain more than `caution` devi
 what is believed and takes the best allocation for them as a target; a **trial** somewhere on the way there costs what it is
 expected to lose, and for the cautious some of its risk, and it may show that the target is better, which then pays for as long
 as experience lets one expect (`reach` times the past). The trial that is worth most is made if it is worth anything. A second
-target comes from a field of steep curves, believed with a little `doubt` whatever the evidence says, so that a belief in flat
-curves, formed where one happened to look, cannot keep one from **searching** elsewhere. Where nothing is worth its price,
-it stays at **home**.
+target comes from a field of steep curves, believed with some `doubt` whatever the evidence says, so that a belief in flat
+curves, formed where one happened to look, cannot keep one from **searching** elsewhere; after thousands of rounds the doubt
+goes, but for what the evidence says of kinks. Where nothing is worth its price, it stays at **home**.
 
 So nothing counts rounds of exploration: what is left to find out, and what it could change, is what counts. Over a few thousand
 rounds patience grows: later trials are made for longer, and risk matters less.
@@ -105,6 +105,22 @@ def is_next(state: CurvesState, step: int, most: float) -> bool:
 
 
 @kernel
+def roughness(state: CurvesState) -> float:
+    """How far the data speak for curves with kinks: the belief in the fields of the shortest length."""
+    evidence, fields = state.field_evidence, state.fields
+    top, shortest = -math.inf, math.inf
+    for j in range(evidence.shape[0]):
+        top = max(top, evidence[j])
+        shortest = min(shortest, fields[j].length)
+    rough, total = 0.0, 0.0
+    for j in range(evidence.shape[0]):
+        weight = math.exp(evidence[j] - top)
+        total += weight
+        rough += weight if fields[j].length <= shortest else 0.0
+    return rough / total
+
+
+@kernel
 def take_up(state: CurvesState, t: int, step: int, most: float) -> float:
     """Take up the target, the best levels for what was offered, if that is worth anything; else what was worth `most` stays.
 
@@ -117,7 +133,8 @@ def take_up(state: CurvesState, t: int, step: int, most: float) -> float:
         return math.inf if moved else 0.0
     doubt = 1.0
     if step == SEARCHING:
-        doubt = tuning.doubt + patience(state, rounds) * (tuning.late_doubt - tuning.doubt)
+        patient = patience(state, rounds)
+        doubt = tuning.doubt * (1.0 - patient) + tuning.late_doubt * patient * max(1.0 - patient, roughness(state))
     return max(most, try_target(state, t, rounds, step, doubt))
 
 

@@ -32,6 +32,7 @@ TEMPERED = 0.5  # power to which evidence is taken before anybody is told: what 
 SUREST = 1e-3  # no reward is foretold with more certainty: one surprise must not decide
 POWERS = (0.0, 3.0, 15.0, 63.0)  # all of the past, its latest quarter, sixteenth, 64th
 RELUCTANCE = 12.0  # log odds against each bank that forgets, before any reward: most worlds stand still
+MOST = 1.0  # log odds that a round says at most: the way to a place not seen before surprises for some rounds, and is no change
 CLEARLY = 3.0  # log odds by which another bank must lead to be trusted instead
 
 
@@ -106,25 +107,26 @@ def judge_and_book(
 
     Scores say whether responses have drifted at all; leads, which bank to trust now: none is ever further than RELUCTANCE
     behind the first, so that a long quiet past does not have to be made up for once things change. A round counts for as
-    many tosses of a coin as its mean's variance makes it, that of the estimate included. A shock may be common to all arms:
-    then all arms together say of it what one does.
+    many tosses of a coin as its mean's variance makes it, that of the estimate included, and for MOST at most. A shock may be
+    common to all arms: then all arms together say of it what one does.
     """
     together = 0
     for k in range(seen.shape[0]):
         together += 1 if seen[k] > 0.0 else 0
-    for k in range(seen.shape[0]):
-        if seen[k] > 0.0:
-            node = node_of(impact[k], foretold.shape[2] - 1)
-            mean = min(1.0 - SUREST, max(SUREST, foretold[0, k, node].mean))
-            shock = together * spread[k].shock
-            blur = spread[k].dispersion * noise[k, node] / seen[k] + shock + foretold[0, k, node].variance
-            tosses = mean * (1.0 - mean) / blur
-            plain = _surprise(mean, reward[k])
-            for j in range(1, scores.shape[0]):
-                gain = tosses * (plain - _surprise(foretold[j, k, node].mean, reward[k]))
-                scores[j] += gain
-                leads[j] += gain
+    for j in range(1, scores.shape[0]):
+        gain = 0.0
+        for k in range(seen.shape[0]):
+            if seen[k] > 0.0:
+                node = node_of(impact[k], foretold.shape[2] - 1)
+                mean = min(1.0 - SUREST, max(SUREST, foretold[0, k, node].mean))
+                shock = together * spread[k].shock
+                blur = spread[k].dispersion * noise[k, node] / seen[k] + shock + foretold[0, k, node].variance
+                tosses = mean * (1.0 - mean) / blur
+                gain += tosses * (_surprise(mean, reward[k]) - _surprise(foretold[j, k, node].mean, reward[k]))
                 book(banks[j - 1], k, impact[k], seen[k], reward=reward[k], noise=noise[k, node], shock=spread[k].shock)
+        gain = max(-MOST, min(MOST, gain))
+        scores[j] += gain
+        leads[j] += gain
     top = leads[0]
     for j in range(1, leads.shape[0]):
         top = max(top, leads[j])
