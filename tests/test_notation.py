@@ -113,7 +113,6 @@ OTHER_VALUES: dict[str, list[Any]] = {
     "delta": [0.01],
     "deploy": ["distribution"],
     "discount": [0.5, 0.123456789012345],
-    "draws": [50],
     "estimation": [0.35],
     "caution": [2.0],
     "driver": ["realised"],
@@ -132,8 +131,6 @@ OTHER_VALUES: dict[str, list[Any]] = {
     "scale": [2, 0.1],
     "temperature": [0.2],
     "tolerance": [0.0, 0.15],
-    "weeks": [8],
-    "window": [17],
     "xi": [0.6, 1e22],
     "zero": [True],
 }
@@ -147,16 +144,26 @@ def _accepts(name: str, **parameters: Any) -> bool:
     return True
 
 
+def _values(field: dataclasses.Field[Any]) -> list[Any]:
+    """Values of a parameter away from its default; numbers need none of their own."""
+    known = OTHER_VALUES.get(field.name)
+    if known is None:
+        usual: Any = field.default
+        assert type(usual) in (int, float), f"give {field.name} a value in OTHER_VALUES"
+        return [usual + 1, 2 * usual + 1, usual / 2]
+    return known
+
+
 def _cases() -> list[ae.Policy]:
     cases: list[ae.Policy] = []
     for name, cls in registry().items():
-        fields = [f.name for f in dataclasses.fields(cls)]
+        fields = {f.name: _values(f) for f in dataclasses.fields(cls)}
         needed = {"inner": ae.UCB1()} if "inner" in fields else {}
         cases.append(ae.policy(name, **needed))
-        for field in fields:
-            fitting = [v for v in OTHER_VALUES[field] if _accepts(name, **{**needed, field: v})]
+        for field, values in fields.items():
+            fitting = [v for v in values if _accepts(name, **{**needed, field: v})]
             if not fitting:  # one that excludes another (a memory and a bound on it) is tried alone
-                alone = [v for v in OTHER_VALUES[field] if _accepts(name, **{field: v})]
+                alone = [v for v in values if _accepts(name, **{field: v})]
                 assert alone, f"{name}: no value to try for {field}"
                 cases += [ae.policy(name, **{field: v}) for v in alone]
                 continue
