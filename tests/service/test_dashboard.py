@@ -40,7 +40,7 @@ class Site(NamedTuple):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
     store = ae.open_store(f"sqlite:///{folder / 'store.db'}")
-    program = store.create("loans", ["north", EVIL, "south"], units=300, seed=1)
+    program = store.create("loans", ["north", EVIL, "south"], units=300, seed=1, floors=0.1)
     for week in range(6):
         program.ask(by="ann")
         program.tell([0.5, 0.4 + week / 50, 0.3], trials=[100, 100, 100], by="ann")

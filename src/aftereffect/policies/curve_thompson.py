@@ -371,7 +371,8 @@ def never_visited(booked: Records, mean: Floats, deviation: Floats, best: float,
     best by the estimates.
     """
     shares, marks = np.arange(mean.shape[1]) / grid.levels, np.zeros((mean.shape[0], mean.shape[1] + 2))
-    mark_never_visited(booked, mean, deviation, best, grid.low, grid.high, NEAR, np.zeros((3, mean.shape[1])), marks)
+    room = np.zeros((3, mean.shape[1]))
+    mark_never_visited(booked, mean, deviation, best, low=grid.low, high=grid.high, near=NEAR, room=room, marks=marks)
     found = []
     for row in marks:
         edges = np.flatnonzero(row[1:] != row[:-1])

@@ -22,7 +22,7 @@ def outlook(state: CurvesState, weights: Floats) -> tuple[Floats, Floats]:
     """Mean and deviation of every arm's curve over tracks and fields by their weights; as `mixture` of all `components`."""
     mean, square = np.zeros_like(state.value), np.zeros_like(state.value)
     room = empty_posterior(*mean.shape)  # of its own: what the state holds belongs to its decision
-    mix_all(state.banks, state.spread, state.fields, state.belief, weights, room, mean, square)
+    mix_all(state.banks, state.spread, state.fields, state.belief, weights, room, mean=mean, square=square)
     return mean, np.sqrt(np.maximum(0.0, square - mean**2))
 
 
