@@ -83,6 +83,47 @@ def test_what_cannot_be_compiled_is_said_in_one_line(rule: Any, said: str) -> No
     assert "\n" not in str(error.value)
 
 
+def formats(state, t, allocation):
+    said = f"{t:.3f}"
+    allocation[len(said)] = 1.0
+
+
+def test_what_numba_cannot_read_is_said_in_one_line_too() -> None:
+    with pytest.raises(CannotCompile, match=r"^a rule cannot be compiled.*PlainPolicy needs no compiling$"):
+        policy_of(formats).start(3).ask()
+
+
+def twice_all(state, t, allocation):
+    for k in range(allocation.shape[0]):
+        allocation[k] = 2.0 / allocation.shape[0]
+
+
+class Returns(ae.PlainPolicy):
+    name = "returns"
+
+    def ask(self, arrays: Any, t: int, allocation: Any) -> Any:
+        return np.full(len(allocation), 1 / len(allocation))  # and fills nothing
+
+
+@pytest.mark.parametrize(("policy", "total"), [(policy_of(twice_all), 2), (Returns(), 0)], ids=["compiled", "plain"])
+def test_what_is_no_allocation_is_refused_by_agents_and_simulations(policy: ae.Policy, total: int) -> None:
+    said = rf"^{policy.key}: in round \d+ the shares sum to {total}, not to 1: .*fills the allocation in place"
+    with pytest.raises(AftereffectError, match=said):
+        policy.start(4).ask()
+    with pytest.raises(AftereffectError, match=said):
+        ae.simulate(ae.problem("gaussian", arms=4), policy, horizon=10, runs=1)
+
+
+def test_a_plain_rule_with_other_parameters_is_refused_where_it_is_written() -> None:
+    with pytest.raises(
+        AftereffectError, match=r"^Short: ask must take \(self, arrays, t, allocation\), got \(self, t\)"
+    ):
+
+        class Short(ae.PlainPolicy):
+            def ask(self, t):  # type: ignore[override]
+                pass
+
+
 def unseeded(state, t, allocation):
     allocation[0] = np.random.random()
 

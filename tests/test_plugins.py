@@ -50,7 +50,7 @@ def test_what_is_wrong_with_a_module_is_one_line(here: Path, text: str, said: st
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["../mine", "mine.py/", "", "a..b", "1st"])
+@pytest.mark.parametrize("name", ["../mine", "mine.py", "mine.py/", "", "a..b", "1st"])
 def test_only_names_of_modules(name: str) -> None:
     with pytest.raises(AftereffectError, match="a module's name is wanted"):
         plugins.import_modules([name])

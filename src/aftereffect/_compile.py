@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import compiler, registry
-from numba.core.errors import NumbaError, NumbaRuntimeError
+from numba.core.errors import NumbaError, NumbaRuntimeError, UnsupportedBytecodeError
 from numba.extending import overload
 
 from aftereffect._fingerprint import chosen_by
@@ -135,7 +135,7 @@ def explaining(compiled: Function) -> Function:
     def call(*arguments: Any, **named: Any) -> Any:
         try:
             return compiled(*arguments, **named)
-        except (NumbaError, NumbaRuntimeError) as error:
+        except (NumbaError, NumbaRuntimeError, UnsupportedBytecodeError) as error:
             raise CannotCompile(explained(error)) from error
 
     return call  # type: ignore[return-value]

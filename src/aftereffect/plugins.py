@@ -39,7 +39,7 @@ def load_installed() -> tuple[str, ...]:
 def import_modules(names: Iterable[str]) -> None:
     """Import modules by name, also from the folder one is in; whatever goes wrong is the mistake of who named them."""
     for name in names:
-        if not all(part.isidentifier() for part in name.split(".")):
+        if not all(part.isidentifier() for part in name.split(".")) or name.endswith(".py"):
             raise AftereffectError(f"cannot import {name!r}: a module's name is wanted, for example mypolicies")
         here = os.getcwd()
         if here not in sys.path and "" not in sys.path:

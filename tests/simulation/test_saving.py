@@ -113,6 +113,7 @@ def test_named_arrays(found: ae.Comparison) -> None:
     first = data["allocation"].sel(arm="arm 1", policy="d-ucb").where(data["instance"] == 1, drop=True)
     assert np.array_equal(first.values, found["d-ucb"].allocations[2:, :, 1])
     assert found["d-ucb"].to_xarray()["utility"].shape == (1, 4, 3)
+    assert json.loads(data.attrs["provenance"])["d-ucb"]["seed"] == found["d-ucb"].provenance["seed"]
 
 
 def test_short_reprs() -> None:

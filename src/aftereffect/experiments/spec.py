@@ -29,7 +29,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from aftereffect._files import read_regular
 from aftereffect.errors import AftereffectError, shown
@@ -94,6 +94,11 @@ class PolicyEntry(Entry):
     tune: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
 
 
+def _or_alone(key: str) -> BeforeValidator:
+    """A name in the short notation may stand alone: it is the table with nothing else in it."""
+    return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
+
+
 class Tuning(_Strict):
     """How much goes into choosing parameters: instances of their own, runs on each."""
 
@@ -139,8 +144,8 @@ class Spec(_Strict):
     checkpoints: Kept | list[Rounds] | Checkpoints = 50
     tuning: Tuning = Tuning()
     imports: list[str] = Field(default_factory=list)
-    problems: Annotated[list[ProblemEntry], Field(min_length=1)]
-    policies: Annotated[list[PolicyEntry], Field(min_length=1)]
+    problems: Annotated[list[Annotated[ProblemEntry, _or_alone("family")]], Field(min_length=1)]
+    policies: Annotated[list[Annotated[PolicyEntry, _or_alone("policy")]], Field(min_length=1)]
     scales: dict[str, Scale] = Field(default_factory=dict)
 
     @cached_property
@@ -252,6 +257,15 @@ def _check_values(value: Any, path: tuple[Any, ...]) -> None:
         raise AftereffectError(f"{_path(path)}: numbers must be finite, got {value}")
 
 
+KINDS = {  # what a value must be, in the words of TOML
+    "dict_type": "a table",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "model_type": "a name in the short notation, or a table",
+    "string_type": "text",
+}
+
+
 def _first_mistake(error: ValidationError, content: Any) -> str:
     found = error.errors(include_url=False)
     # A wrong name explains most other complaints; of those about one key the most exact says most.
@@ -262,11 +276,14 @@ def _first_mistake(error: ValidationError, content: Any) -> str:
         near = difflib.get_close_matches(key, _siblings(first["loc"]), n=1, cutoff=0.5)
         return f"unknown key {path!r}" + (f"; did you mean {near[0]!r}?" if near else "")
     if first["type"] == "missing":
-        near = difflib.get_close_matches(key, _keys_at(content, first["loc"][:-1]), n=1, cutoff=0.6)
+        keys = [k for k in _keys_at(content, first["loc"][:-1]) if path != key or k not in Spec.model_fields]
+        near = difflib.get_close_matches(key, keys, n=1, cutoff=0.6) or [k for k in keys if k == "name"]
         return f"missing key {path!r}" + (f"; is {near[0]!r} a slip for it?" if near else "")
     value = first.get("input")
     got = f", got {shown(value)}" if isinstance(value, (str, int, float, bool, list)) else ""
-    return f"{path or 'spec'}: {first['msg'][0].lower()}{first['msg'][1:]}{got if len(got) < 80 else ''}"
+    kind = KINDS.get(first["type"])
+    wanted = f"must be {kind}" if kind else first["msg"][0].lower() + first["msg"][1:]
+    return f"{path or 'spec'}: {wanted}{got if len(got) < 80 else ''}"
 
 
 def _siblings(loc: tuple[Any, ...]) -> list[str]:

@@ -16,6 +16,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.feedback import ONE
 from aftereffect.model.problem import check_names, named_arms
 from aftereffect.policies import arms
+from aftereffect.policies.answers import check_answer
 from aftereffect.policies.course import KEEP, Course
 from aftereffect.policies.explanation import Explanation, in_words, name_arms
 from aftereffect.policies.late import Late, tell_late
@@ -24,6 +25,7 @@ from aftereffect.policies.pace import before_the_first, keep_pace
 from aftereffect.policies.reading import by_arm
 from aftereffect.policies.round_check import NO_SHARE, OUTSIDE, TRIALS, check_round
 from aftereffect.policies.round_log import Round
+from aftereffect.policies.rules import is_own
 from aftereffect.policies.saving import save_agent
 from aftereffect.policies.setting import Setting
 
@@ -68,6 +70,7 @@ class Agent:
         self._arms = setting.arms
         self._one = setting.feedback_code == ONE
         self._step = setting.step
+        self._own = is_own(course.settled.state)
         self._plain = not self._draws and self._step is None  # nothing but the round itself to keep
         self._previous = before_the_first(setting.arms, setting.start)  # deployed last
 
@@ -106,6 +109,8 @@ class Agent:
         if self._pending is None:
             allocation = np.zeros(self._arms)
             self._answered = self._course.ask(allocation)
+            if self._own:
+                check_answer(self.policy.key, self.rounds + 1, allocation)
             if self._has_stages:
                 self._stage = self.policy.stage(self._answered, self.rounds + 1)
             if self._draws:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ from aftereffect.model.problem import Problem
 from aftereffect.notation import Named, parse
 from aftereffect.plugins import load_installed
 from aftereffect.policies.agent import Agent
-from aftereffect.policies.rules import Migration, PlainState
+from aftereffect.policies.rules import PARAMETERS, Migration, PlainState
 from aftereffect.policies.setting import Grid, Setting
 from aftereffect.policies.starting import start_agent
 from aftereffect.policies.state_files import carry_over
@@ -187,6 +188,18 @@ class PlainPolicy(Policy):
 
     version: ClassVar[int] = 1
     migrations: ClassVar[Mapping[int, Migration]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in PARAMETERS:
+            if not inspect.isfunction(vars(cls).get(name)):
+                continue
+            taken, wanted = (inspect.signature(getattr(owner, name)) for owner in (cls, PlainPolicy))
+            try:
+                taken.bind(*wanted.parameters)
+            except TypeError:
+                names = ", ".join(wanted.parameters)
+                raise AftereffectError(f"{cls.__name__}: {name} must take ({names}), got {taken}") from None
 
     def arrays(self, setting: Setting) -> dict[str, np.ndarray[Any, Any]]:
         """The state: a dict of arrays; `rng` is added to it, a generator for the draws of `aftereffect.author`."""

@@ -156,6 +156,11 @@ def is_foreign(state: Any) -> bool:
     return not is_ours(type(state).__module__) or any(is_foreign(part) for part in state)
 
 
+def is_own(state: Any) -> bool:
+    """Is a state, or one inside it, that of a policy of a user's own?"""
+    return is_plain(state) or is_foreign(state)
+
+
 def bind(state: Any) -> Rule:
     """A state's rule in the fastest form it can run in: compiled and cached, compiled, or plain Python."""
     if isinstance(state, PlainState):

@@ -30,7 +30,7 @@ def load_result(path: str | Path) -> Result | Comparison:
     except OSError as error:
         raise AftereffectError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
     except (ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise CorruptFile(f"{str(path)!r} is no saved result, or damaged: {error}") from error
+        raise CorruptFile(f"{str(path)!r} is no saved result, or damaged") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise CorruptFile(f"{str(path)!r} is no saved result")
     if document.get("version") != VERSION:

@@ -15,7 +15,9 @@ from aftereffect.model.problem import Problem
 from aftereffect.model.world import Ints
 from aftereffect.oracle.benchmark import fixed_utilities, moving_utilities
 from aftereffect.oracle.best_fixed import BestFixed, best_fixed
+from aftereffect.policies.answers import check_answer
 from aftereffect.policies.base import Policy
+from aftereffect.policies.rules import is_own
 from aftereffect.policies.setting import Setting
 from aftereffect.simulation.delayed import delayed_state
 from aftereffect.simulation.kernel import CHECKPOINT, Traced, checkpoints_for, room_for, run, trace_for
@@ -114,6 +116,9 @@ def run_once(
         if progress is not None:
             progress(stop - start)
     state = state if late is None else state.policy.course.settled.state
+    if is_own(state):
+        for t, allocation in zip(rounds, kept.allocation, strict=True):
+            check_answer(policy.key, int(t), allocation)
     return Run(
         **{name: np.ascontiguousarray(kept.sums[name]) for name in CHECKPOINT.names or ()},
         allocation=kept.allocation,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -47,4 +48,5 @@ def dataset(results: list[Result]) -> xarray.Dataset:
         "instance": ("run", number // first.runs),
         "number": ("run", number % first.runs),
     }
-    return xarray.Dataset(variables, coordinates, {"problem": first.problem})
+    told = {r.policy: r.provenance for r in results}
+    return xarray.Dataset(variables, coordinates, {"problem": first.problem, "provenance": json.dumps(told)})

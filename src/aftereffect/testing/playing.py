@@ -15,9 +15,9 @@ from aftereffect.model.impacts import Discounted
 from aftereffect.model.problem import Problem
 from aftereffect.model.responses import LinearDecline, Response, SaturatingRise, Table
 from aftereffect.policies.agent import Agent
+from aftereffect.policies.answers import NoAllocation, check_answer
 from aftereffect.policies.base import Policy
 
-ON_SIMPLEX = 1e-9  # how far from one the shares may sum
 NAN = float("nan")
 
 Bools = npt.NDArray[np.bool_]
@@ -90,14 +90,11 @@ class Crowd:
 
 def looked_at(agent: Agent) -> Floats:
     """The agent's allocation, if it is one."""
-    allocation = agent.ask()
-    arms, t = agent.setting.arms, agent.rounds + 1
-    require(np.shape(allocation) == (arms,), f"in round {t} there are {np.shape(allocation)} shares for {arms} arms")
-    shown = [round(float(p), 9) for p in allocation]
-    require(bool(np.all(np.isfinite(allocation))), f"in round {t} a share is not a finite number: {shown}")
-    require(bool(np.all(allocation >= 0)), f"in round {t} a share is below 0: {shown}")
-    total = float(allocation.sum())
-    require(abs(total - 1) <= ON_SIMPLEX, f"in round {t} the shares sum to {total:.9g}, not to 1: {shown}")
+    try:
+        allocation = agent.ask()
+        check_answer(agent.policy.key, agent.rounds + 1, allocation)
+    except NoAllocation as error:
+        raise Broken(error.fault) from None
     return allocation
 
 
