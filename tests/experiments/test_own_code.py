@@ -49,6 +49,9 @@ def test_edited_code_is_refused_and_fresh_gives_new_numbers(folder: Path) -> Non
     assert done.returncode == 2
     assert "was begun with another version of the code of mine" in done.stderr
     assert done.stderr.count("\n") == 1
+    (folder / "more.toml").write_text(spec_of("mine").replace("runs = 2", "runs = 3"))
+    grown = command("run", "more.toml", "--out", "out/mine", "--quiet", where=folder)
+    assert grown.stderr == done.stderr  # not that it has more runs, which would be fine
 
     report = command("report", "out/mine", where=folder)  # what is there can still be shown
     assert report.returncode == 0, report.stderr

@@ -154,22 +154,19 @@ class Store:
 
     def _check_same(self, plan: Plan) -> None:
         held = self.manifest()
-        if held["hash"] != plan.digest:
+        before, now, same = held["sources"], plan.sources, held["hash"] == plan.digest
+        names = before | now if same else before.keys() & now.keys()
+        changed = sorted(name for name in names if before.get(name) != now.get(name))
+        if held["name"] == plan.spec.name and (held["code"] != plan.code or changed):  # also where a spec has grown
+            whose = f" of {', '.join(changed)}" if held["code"] == plan.code else ""
+            raise AftereffectError(
+                f"{str(self.directory)!r} was begun with another version of the code{whose}, and results of two versions "
+                "must not mix; use --fresh to start over"
+            )
+        if not same:
             difference = describe_difference(held["spec"], plan.spec.model_dump(mode="json"))
             raise AftereffectError(
                 f"{str(self.directory)!r} holds another experiment ({difference}); use --fresh to start over"
-            )
-        if held["code"] != plan.code:
-            raise AftereffectError(
-                f"{str(self.directory)!r} was begun by another version of the code, and results of two versions must not "
-                "mix; use --fresh to start over"
-            )
-        if held["sources"] != plan.sources:
-            names = {*held["sources"], *plan.sources}
-            changed = sorted(n for n in names if held["sources"].get(n) != plan.sources.get(n))
-            raise AftereffectError(
-                f"{str(self.directory)!r} was begun with another version of the code of {', '.join(changed)}, and results of "
-                "two versions must not mix; use --fresh to start over"
             )
 
     def _is_foreign(self) -> bool:
