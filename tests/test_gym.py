@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 import aftereffect as ae  # noqa: E402
 from aftereffect.errors import AftereffectError  # noqa: E402
-from aftereffect.gym import Actor, play  # noqa: E402
+from aftereffect.gym import Actor, Allocation, play  # noqa: E402
 
 Environment: Any = gymnasium.Env
 ID = "aftereffect.gym:aftereffect/Allocation-v0"
@@ -154,3 +154,12 @@ def test_actions_that_no_policy_can_take() -> None:
         Actor(ae.Thompson(), env)
     with pytest.raises(AftereffectError, match="bounds are the least and the largest reward"):
         Actor(ae.Thompson(), Slots(), bounds=(1.0, 1.0))
+
+
+def test_what_is_neither_a_problem_nor_a_policy() -> None:
+    with pytest.raises(
+        AftereffectError, match="problem must be a problem, a family or the short notation of one, got 3"
+    ):
+        Allocation(problem=3)  # type: ignore[arg-type]
+    with pytest.raises(AftereffectError, match="policy must be a Policy, got 'thompson'"):
+        Actor("thompson", Slots())  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ except ImportError:
 from gymnasium.spaces import Box, Discrete
 
 import aftereffect.policies  # noqa: F401 (makes every policy known)
-from aftereffect.errors import AftereffectError, require_whole
+from aftereffect.errors import AftereffectError, require_whole, shown
 from aftereffect.model.catalog import Family
 from aftereffect.model.curves import Floats
 from aftereffect.model.family_notation import family_from
@@ -126,6 +126,8 @@ class _Episodes:
 def _problem_of(given: str | Problem | Family) -> Problem | Family:
     if isinstance(given, (Problem, Family)):
         return given
+    if not isinstance(given, str):
+        raise AftereffectError(f"problem must be a problem, a family or the short notation of one, got {shown(given)}")
     family, seed = family_from(given)
     return family if seed is None else family.draw(seed)
 
@@ -220,6 +222,8 @@ class Actor:
         seed: int = 0,
         bounds: tuple[float, float] = (0.0, 1.0),
     ) -> None:
+        if not isinstance(policy, Policy):
+            raise AftereffectError(f"policy must be a Policy, got {shown(policy)}")
         space = env.action_space
         self.discrete = isinstance(space, Discrete)
         shares = (

@@ -52,6 +52,11 @@ def import_modules(names: Iterable[str]) -> None:
             raise AftereffectError(f"cannot import {name!r}: {said(error)}") from error
 
 
+def summary(thing: object) -> str:
+    """First line of what somebody wrote on a class or a function; empty if nothing."""
+    return (thing.__doc__ or "").strip().partition("\n")[0]
+
+
 def said(error: Exception) -> str:
     """An error in somebody's module in one line, with the place."""
     if isinstance(error, ModuleNotFoundError):

@@ -5,13 +5,35 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import aftereffect as ae
 from aftereffect.model.catalog import catalog
+from aftereffect.plugins import import_modules
 from aftereffect.policies.base import registry
 from tests.cli.conftest import Run
+from tests.own_code import restored_names
+
+__all__ = ["restored_names"]
+
+WORDLESS = """
+from dataclasses import dataclass, field
+from typing import ClassVar
+import aftereffect as ae
+
+@ae.register
+@dataclass(frozen=True)
+class Wordless(ae.PlainPolicy):
+    name: ClassVar[str] = "wordless"
+    inner: ae.Policy = ae.CUCB()
+    weights: tuple = field(default_factory=lambda: (1, 2))
+
+@ae.register_problem("wordless")
+def wordless(random, arms, speed):
+    return [ae.Gaussian(0.5)] * arms
+"""
 
 
 def test_without_arguments_it_shows_its_help(run: Run):
@@ -69,6 +91,20 @@ def test_problems_as_json(run: Run):
         assert {"arms", "memory", "seed", "feedback"} <= set(entry["parameters"])
         given = {k: v for k, v in entry["parameters"].items() if v is not None}
         assert ae.problem(entry["name"], **given).arms == given["arms"]  # the defaults are what they say
+
+
+def test_what_users_bring_is_listed_with_or_without_words_and_defaults(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "wordless.py").write_text(WORDLESS)
+    monkeypatch.syspath_prepend(tmp_path)
+    import_modules(["wordless"])
+    listed = {entry["name"]: entry for entry in json.loads(run("policies", "--json").out)}["wordless"]
+    assert listed["parameters"] == {"inner": "cucb", "weights": [1, 2]}
+    assert "wordless" in run("policies").out
+    listed = {entry["name"]: entry for entry in json.loads(run("problems", "--json").out)}["wordless"]
+    assert (listed["summary"], listed["required"]) == ("", ["speed"])
+    assert "speed=.. (required)" in run("problems").out
 
 
 def test_policies_lists_every_policy(run: Run):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
+from aftereffect.model import catalog as module
 from aftereffect.model.catalog import DEFAULT_MEMORY, catalog
 from aftereffect.model.family_notation import family_from
 
@@ -121,8 +122,6 @@ def test_the_short_notation_takes_lists_noise_and_seed() -> None:
 
 
 def test_a_problem_of_ones_own_joins_the_catalog(monkeypatch: pytest.MonkeyPatch) -> None:
-    from aftereffect.model import catalog as module
-
     monkeypatch.setattr(module, "_CATALOG", dict(module._CATALOG))
 
     @ae.register_problem("steps", default_arms=3)
@@ -133,6 +132,18 @@ def test_a_problem_of_ones_own_joins_the_catalog(monkeypatch: pytest.MonkeyPatch
     assert ae.problem("steps").arms == 3
     assert float(ae.problem("steps", drop=0.2).curves[0](1.0)) == pytest.approx(0.7)
     assert catalog()["steps"].parameters == {"drop": 0.5}
+
+
+def test_a_recipe_gives_a_response_for_each_arm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_CATALOG", dict(module._CATALOG))
+
+    @ae.register_problem("short")
+    def _short(random: np.random.Generator, arms: int) -> list[ae.Response]:
+        return [ae.Gaussian(0.5)]
+
+    assert ae.problem("short", arms=1).arms == 1
+    with pytest.raises(ae.AftereffectError, match="problem 'short': its recipe must give a list of 3 responses, got "):
+        ae.problem("short", arms=3)
 
 
 def test_the_packaged_table_is_the_shared_one() -> None:

@@ -67,7 +67,12 @@ def test_reset_begins_again() -> None:
     assert not all(np.array_equal(worlds.step([0.7, 0.3]).reward, kept, equal_nan=True) for kept in first)
 
 
-@pytest.mark.parametrize("wrong", [[0.5, 0.6], [1.5, -0.5], [1.0], [[0.5, 0.5]] * 3, [float("nan"), 1.0]])
+@pytest.mark.parametrize("wrong", [[0.5, 0.6], [1.5, -0.5], [1.0], [[0.5, 0.5]] * 3, [float("nan"), 1.0], "a"])
 def test_allocations_that_are_none(wrong: object) -> None:
     with pytest.raises(AftereffectError, match="allocations: "):
         ae.Worlds(ae.problem("loan"), count=2).step(wrong)  # type: ignore[arg-type]
+
+
+def test_worlds_are_of_problems() -> None:
+    with pytest.raises(AftereffectError, match="worlds are of a problem, or of a list of them, got 'tent'"):
+        ae.Worlds("tent")  # type: ignore[arg-type]

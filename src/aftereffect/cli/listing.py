@@ -43,10 +43,10 @@ def list_problems(as_json: bool) -> None:
     """Print the catalog."""
     from aftereffect.model.catalog import catalog
 
-    found = [
-        Listed(e.name, e.summary, {"arms": e.default_arms, **e.parameters}, _arms_allowed(e.arms), e.meaning)
-        for _, e in sorted(catalog().items())
-    ]
+    found = []
+    for name, entry in sorted(catalog().items()):
+        parameters = {"arms": entry.default_arms, **{key: _default(value) for key, value in entry.parameters.items()}}
+        found.append(Listed(name, entry.summary, parameters, _arms_allowed(entry.arms), entry.meaning))
     common = _common_parameters()
     if as_json:
         _print_documents(found, common)
@@ -57,7 +57,8 @@ def list_problems(as_json: bool) -> None:
 def list_policies(as_json: bool) -> None:
     """Print the policies."""
     import aftereffect.policies  # noqa: F401 (makes every policy known)
-    from aftereffect.policies.base import registry, summary
+    from aftereffect.plugins import summary
+    from aftereffect.policies.base import registry
 
     found = [Listed(name, summary(cls), _fields(cls)) for name, cls in sorted(registry().items())]
     if as_json:
@@ -92,12 +93,18 @@ def _arms_allowed(arms: range) -> str:
 
 
 def _fields(cls: type[Any]) -> dict[str, Any]:
-    missing = dataclasses.MISSING
-    return {f.name: REQUIRED if f.default is missing else f.default for f in dataclasses.fields(cls)}
+    return {
+        f.name: f.default_factory() if f.default_factory is not dataclasses.MISSING else _default(f.default)
+        for f in dataclasses.fields(cls)
+    }
+
+
+def _default(value: Any) -> Any:
+    return REQUIRED if value is dataclasses.MISSING or value is inspect.Parameter.empty else value
 
 
 def _print_documents(found: Sequence[Listed], common: Mapping[str, Any] = MappingProxyType({})) -> None:
-    print(json.dumps([listed.document(common) for listed in found], indent=2))
+    print(json.dumps([listed.document(common) for listed in found], indent=2, default=_written))
 
 
 def _entries(found: Sequence[Listed]) -> Table:

@@ -47,7 +47,7 @@ from aftereffect.model.responses import (
     Tabulated,
     Tent,
 )
-from aftereffect.plugins import load_installed
+from aftereffect.plugins import load_installed, summary
 
 Recipe = Callable[..., Sequence[Response]]
 Measure = Callable[[Response], Response]
@@ -68,12 +68,12 @@ class Entry:
     @property
     def summary(self) -> str:
         """First line of the recipe's docstring."""
-        return (inspect.getdoc(self.recipe) or "").splitlines()[0]
+        return summary(self.recipe)
 
     @property
     def meaning(self) -> str:
         """What its fairness measure stands for; empty without one."""
-        return "" if self.measure is None else (inspect.getdoc(self.measure) or "").splitlines()[0]
+        return summary(self.measure) if self.measure else ""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -242,6 +242,10 @@ class Family:
         """The problem that belongs to a seed; with drift, change or season the responses move to those of a second draw."""
         entry, random = entry_of(self.name), np.random.default_rng(seed)
         responses = entry.recipe(random, self.arms, **self.parameters)
+        require(
+            isinstance(responses, Sequence) and len(responses) == self.arms,
+            f"problem {self.name!r}: its recipe must give a list of {self.arms} responses, got {shown(responses)}",
+        )
         moves = any(pace is not None for pace in (self.drift, self.change, self.season))
         later = entry.recipe(random, self.arms, **self.parameters) if moves else ()
         return Problem(

@@ -270,11 +270,6 @@ def policy_class(name: str) -> type[Policy]:
     return _REGISTRY[name]
 
 
-def summary(cls: type[Policy]) -> str:
-    """First line of a policy's docstring."""
-    return (cls.__doc__ or "").strip().splitlines()[0]
-
-
 def _plain(value: Any) -> Any:
     if isinstance(value, Policy):
         return value.document

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from aftereffect._compile import kernel
 from aftereffect._random import WORLD, stream
-from aftereffect.errors import AftereffectError, require_whole
+from aftereffect.errors import AftereffectError, require_whole, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.own_world import OwnWorld
 from aftereffect.model.problem import Problem
@@ -43,6 +43,8 @@ class Worlds:
 
     def __init__(self, problem: Problem | Sequence[Problem], count: int | None = None, seed: int = 0) -> None:
         self.problems = [problem] if isinstance(problem, Problem) else list(problem)
+        if not all(isinstance(p, Problem) for p in self.problems):
+            raise AftereffectError(f"worlds are of a problem, or of a list of them, got {shown(problem)}")
         if not self.problems or len({p.arms for p in self.problems}) > 1:
             raise AftereffectError("worlds that are stepped together need problems with the same number of arms")
         self.arms = self.problems[0].arms
@@ -83,9 +85,9 @@ class Worlds:
     def _checked(self, allocations: npt.ArrayLike) -> Floats:
         try:
             shares = np.broadcast_to(np.asarray(allocations, dtype=np.float64), (self.count, self.arms))
-        except ValueError as error:
+        except (TypeError, ValueError):
             raise AftereffectError(
-                f"allocations: {self.count} rows of {self.arms} shares are needed: {error}"
+                f"allocations: {self.count} rows of {self.arms} shares are needed, got {shown(allocations)}"
             ) from None
         wrong = ~((shares >= 0).all(axis=1) & (np.abs(shares.sum(axis=1) - 1) <= ON_SIMPLEX))
         if wrong.any():
