@@ -51,7 +51,7 @@ def test_json_is_one_document_within_the_limits(run, table):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--floor", "north"), "--floor must be NAME=x"),
+        (("--floor", "north"), "--floor: write ARM=number, got 'north'"),
         (("--floor", "nroth=0.1"), "did you mean 'north'?"),
         (("--memory", "much"), "--memory must be a number, got 'much'"),
         (("--memory", "0.5", "--memory-bound", "0.9"), "memory or memory_bound, not both"),

@@ -12,7 +12,7 @@ import polars
 import pytest
 
 import aftereffect as ae
-from aftereffect.cli.request import read_number
+from aftereffect.cli.reading import read_number
 from tests.cli.conftest import Run
 
 SMALL = ("--horizon", "300", "--runs", "3", "--checkpoints", "4")

@@ -11,6 +11,7 @@ from aftereffect import __version__
 from aftereffect.cli.imports import say_in_help, take_imports
 from aftereffect.cli.mistakes import CLICK_ERROR, Commands, as_mistake
 from aftereffect.cli.program_app import program_app
+from aftereffect.cli.reading import whole
 from aftereffect.cli.service_app import serve, token_app
 
 app = typer.Typer(
@@ -84,7 +85,7 @@ def policies(json: AsJson = False) -> None:
     list_policies(json)
 
 
-# Numbers are taken as text and read by `request.read_number`: it knows 1e5 and names the option in one line.
+# Numbers are taken as text and read by `reading.read_number`: it knows 1e5 and names the option in one line.
 @app.command()
 def simulate(
     problem: Annotated[
@@ -368,6 +369,4 @@ def learn(
 
 
 def _threads(text: str | None) -> int | None:
-    from aftereffect.cli.request import read_number
-
-    return None if text is None else read_number("--threads", text, 1, 1024)
+    return whole("--threads", text, 1, 1024)

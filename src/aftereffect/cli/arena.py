@@ -19,7 +19,8 @@ from aftereffect.cli.files import check_target, write_target
 from aftereffect.cli.messages import say
 from aftereffect.cli.outcome import show_json
 from aftereffect.cli.progress import sweep_bars
-from aftereffect.cli.request import read_number, read_policies
+from aftereffect.cli.reading import read_number
+from aftereffect.cli.request import read_policies
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.arena import Arena, run_arena, set_up, speeds
 from aftereffect.experiments.executors import Executor

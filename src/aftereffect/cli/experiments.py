@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from aftereffect.cli.messages import say
-from aftereffect.cli.progress import sweep_bars
+from aftereffect.cli.progress import duration, sweep_bars
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.experiments.executors import DaskCluster, Executor, Threads
 from aftereffect.experiments.paper import load_experiments, read_verdicts, reproduce, to_do, write_verdicts
@@ -54,15 +54,9 @@ def _described(plan: Plan, threads: int | None) -> Iterator[str]:
     cores = threads or os.cpu_count() or 1
     seconds = plan.estimated_seconds / cores
     yield (
-        f"  {plan.shard_count} shards, {plan.work:,} rounds: about {_duration(seconds)} on {cores} cores "
+        f"  {plan.shard_count} shards, {plan.work:,} rounds: about {duration(seconds)} on {cores} cores "
         "(from typical speeds, compiling not counted)"
     )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aftereffect.cli.console import show
-from aftereffect.cli.request import read_number
+from aftereffect.cli.reading import read_number
 from aftereffect.experiments.frontier import Document, frontier_document, read_frontier
 from aftereffect.experiments.store import require_ours
 from aftereffect.model.family_notation import family_from

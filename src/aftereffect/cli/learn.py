@@ -10,8 +10,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from aftereffect.cli.columns import read_columns
 from aftereffect.cli.console import show
+from aftereffect.cli.reading import read_columns, read_real, real, shares
 from aftereffect.errors import AftereffectError
 from aftereffect.records.fit import fit
 from aftereffect.records.reading import read_records
@@ -34,12 +34,12 @@ def learn_from(
     records = read_records(source, reward_range=_range(reward_range), wide=wide, columns=read_columns(columns))
     learned = fit(
         records,
-        memory=_decimal("--memory", memory),
-        memory_bound=_decimal("--memory-bound", memory_bound),
-        floors=_by_name("--floor", floors),
-        caps=_by_name("--cap", caps),
+        memory=real("--memory", memory),
+        memory_bound=real("--memory-bound", memory_bound),
+        floors=shares("--floor", floors),
+        caps=shares("--cap", caps),
     )
-    document = learned.summary(_decimal("--tolerance", tolerance))
+    document = learned.summary(real("--tolerance", tolerance))
     files: list[Path] = []
     if out is not None:
         from aftereffect.report.fit_page import write_learned
@@ -61,34 +61,13 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
 
 
-def _decimal(option: str, text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise AftereffectError(f"{option} must be a number, got {text!r}") from None
-
-
 def _range(text: str | None) -> tuple[float, ...] | None:
     if text is None:
         return None
     parts = text.split(",")
     if len(parts) != 2:
         raise AftereffectError(f"--reward-range must be LOW,HIGH, for example 0,500, got {text!r}")
-    found = [_decimal("--reward-range LOW,HIGH", part) for part in parts]
-    return tuple(value for value in found if value is not None)
-
-
-def _by_name(option: str, given: list[str]) -> dict[str, float] | None:
-    """NAME=x, as often as wanted."""
-    limits: dict[str, float] = {}
-    for text in given:
-        name, equals, value = text.rpartition("=")
-        if not equals or not name:
-            raise AftereffectError(f"{option} must be NAME=x, for example north=0.1, got {text!r}")
-        limits[name] = _decimal(option, value)  # type: ignore[assignment]
-    return limits or None
+    return tuple(read_real("--reward-range LOW,HIGH", part) for part in parts)
 
 
 def _table(document: dict[str, Any]) -> Table:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
 from aftereffect.cli.console import show
-from aftereffect.cli.request import MOST, read_number
-from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.cli.files import check_target
+from aftereffect.cli.progress import duration
+from aftereffect.cli.reading import MOST, read_number, read_real, real
+from aftereffect.errors import AftereffectError
 from aftereffect.simulation.planning import EXAMPLE_GAP, MOST_ARMS, PlanOfRounds, plan
 from aftereffect.theory import bounds
 
@@ -33,12 +34,12 @@ def show_plan(
     out: str | None,
 ) -> None:
     """`aftereffect plan`."""
-    picture = None if out is None else check_picture(Path(out))
+    picture = None if out is None else check_target(Path(out), kinds=PICTURES)
     made = plan(
         arms=read_number("--arms", arms, 1, MOST_ARMS),
         horizon=read_number("--horizon", horizon, 1, MOST),
-        memory=None if memory is None else read_real("--memory", memory),
-        half_life=None if half_life is None else read_real("--half-life", half_life),
+        memory=real("--memory", memory),
+        half_life=real("--half-life", half_life),
         estimation=read_real("--estimation", estimation),
         zero=zero,
         lipschitz=read_real("--lipschitz", lipschitz),
@@ -49,28 +50,6 @@ def show_plan(
         print(json.dumps(made.document(), indent=2))
     else:
         show(*_tables(made), *([Text(f"\npicture: {picture}")] if picture else []), as_wide_as_needed=True)
-
-
-def read_real(option: str, text: str) -> float:
-    """A finite number, or the user's mistake."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise AftereffectError(f"{option} must be a number, got {text!r}")
-    return number
-
-
-def check_picture(path: Path) -> Path:
-    """The path, if a picture can be written there; asked before the work."""
-    if path.suffix.lower() not in PICTURES:
-        raise UnknownName(f"extension of --out {str(path)!r}:", path.suffix, PICTURES)
-    if path.is_dir() or not path.parent.is_dir():
-        raise AftereffectError(f"cannot write {str(path)!r}: it is a folder, or its folder does not exist")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise AftereffectError(f"cannot write {str(path)!r}: no permission to write in {str(path.parent)!r}")
-    return path
 
 
 def _draw(made: PlanOfRounds, path: Path) -> None:
@@ -85,21 +64,19 @@ def _draw(made: PlanOfRounds, path: Path) -> None:
 
 def _tables(made: PlanOfRounds) -> Iterator[Table | Text]:
     yield Text(f"history-ucb, {made.arms} arms, {made.horizon:,} rounds", "bold")
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column()
-    for name, value, note in _numbers(made):
-        table.add_row(name, Text(value, "cyan"), note)
-    yield table
+    yield _table(_numbers(made))
     yield Text("\nThe paper's bounds at these numbers (a rate's constant is not stated and taken as one)", "bold")
+    yield _table((name, _bound(number), _about(name, number, made)) for name, number in made.bounds.items())
+
+
+def _table(rows: Iterable[tuple[str, str, str]]) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column()
-    for name, number in made.bounds.items():
-        table.add_row(name, Text(_bound(number), "cyan"), _about(name, number, made))
-    yield table
+    for name, value, note in rows:
+        table.add_row(name, Text(value, "cyan"), note)
+    return table
 
 
 def _numbers(made: PlanOfRounds) -> Iterator[tuple[str, str, str]]:
@@ -120,7 +97,7 @@ def _numbers(made: PlanOfRounds) -> Iterator[tuple[str, str, str]]:
     yield "estimation", f"{made.share_estimation:.1%}", "of all rounds"
     yield "initial sweep", f"{made.share_sweep:.1%}", _sweep(made)
     yield "state", _size(made.state_bytes), "in memory"
-    yield "simulation", _duration(made.seconds), "a run on one core, about (compiling not counted)"
+    yield "simulation", duration(made.seconds), "a run on one core, about (compiling not counted)"
 
 
 def _sweep(made: PlanOfRounds) -> str:
@@ -161,11 +138,3 @@ def _size(count: int) -> str:
             return f"{count:,.3g} {unit}"
         count //= 1000
     return f"{count:,} GB"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 1:
-        return f"{1000 * seconds:.0f} ms" if seconds >= 0.001 else "< 1 ms"
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from aftereffect.cli.mistakes import Commands
+from aftereffect.cli.reading import real, shares, whole
 
 program_app = typer.Typer(
     help="Durable programs: decisions that are kept, shared, and can be audited.",
@@ -67,15 +68,15 @@ def create(
 
     options = {
         "policy": policy,
-        "floors": programs.shares("--floor", floor),
-        "caps": programs.shares("--cap", cap),
-        "units": programs.whole("--units", units),
+        "floors": shares("--floor", floor),
+        "caps": shares("--cap", cap),
+        "units": whole("--units", units),
         "feedback": feedback,
-        "horizon": programs.whole("--horizon", horizon),
-        "step": programs.real("--step", step),
-        "start": programs.shares("--start", start),
-        "caution": programs.real("--caution", caution),
-        "seed": programs.whole("--seed", seed, 0),
+        "horizon": whole("--horizon", horizon),
+        "step": real("--step", step),
+        "start": shares("--start", start),
+        "caution": real("--caution", caution),
+        "seed": whole("--seed", seed, 0),
     }
     past = programs.past(records, column or [])
     programs.create(store, name, arms=arms, records=past, options=options, key=key, by=by, as_json=json)
@@ -161,7 +162,7 @@ def tell(
     """Tell what came back."""
     from aftereffect.cli import programs
 
-    number = programs.whole("--round", round)
+    number = whole("--round", round)
     if csv is not None:
         programs.tell_table(
             store, name, file=csv, words=rewards or [], number=number, replace=replace, key=key, by=by, as_json=json
@@ -171,7 +172,7 @@ def tell(
             store,
             name,
             words=rewards or [],
-            allocation=programs.shares("--allocation", allocation),
+            allocation=shares("--allocation", allocation),
             unknown=unknown,
             number=number,
             replace=replace,
@@ -202,7 +203,7 @@ def limits(
     """Show the floors and caps, or change those of some arms from the next round on."""
     from aftereffect.cli import programs
 
-    floors, caps = programs.shares("--floor", floor), programs.shares("--cap", cap)
+    floors, caps = shares("--floor", floor), shares("--cap", cap)
     programs.limits(store, name, floors=floors, caps=caps, key=key, by=by, as_json=json)
 
 
@@ -222,7 +223,7 @@ def open_arm(
     """Take in a new arm, or one that was closed, from the next round on."""
     from aftereffect.cli import programs
 
-    programs.open_arm(store, name, arm=arm, share=programs.real("--share", share), key=key, by=by, as_json=json)
+    programs.open_arm(store, name, arm=arm, share=real("--share", share), key=key, by=by, as_json=json)
 
 
 @program_app.command("close-arm")
@@ -261,7 +262,7 @@ def log(
     """List what happened, by whom and when."""
     from aftereffect.cli import programs
 
-    programs.log(store, name, programs.whole("--after", after, 0) or 0, programs.whole("--limit", limit), json)
+    programs.log(store, name, whole("--after", after, 0) or 0, whole("--limit", limit), json)
 
 
 @program_app.command()

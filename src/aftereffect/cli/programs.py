@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from aftereffect._files import read_regular
-from aftereffect.cli.columns import read_columns
 from aftereffect.cli.console import show
-from aftereffect.cli.planning import read_real
-from aftereffect.cli.request import MOST, read_number
+from aftereffect.cli.reading import once, read_columns, read_pair, read_real, shares
 from aftereffect.errors import AftereffectError, require
 from aftereffect.programs.importing import import_program
 from aftereffect.programs.program import Program
@@ -56,9 +54,6 @@ def import_file(store: str | None, name: str, file: str, key: str | None, by: st
 def list_all(store: str | None, as_json: bool) -> None:
     """`program list`."""
     found = open_store(store, create=False).programs()
-    if as_json:
-        print(json.dumps(found, indent=2))
-        return
     table = _table("program", "rounds", "arms", "policy", "created", "")
     for one in found:
         table.add_row(
@@ -69,7 +64,7 @@ def list_all(store: str | None, as_json: bool) -> None:
             one["created"][:10],
             "archived" if one["archived"] else "",
         )
-    show(table, as_wide_as_needed=True)
+    _print(as_json, found, table)
 
 
 def show_one(store: str | None, name: str, as_json: bool) -> None:
@@ -150,9 +145,6 @@ def explain(store: str | None, name: str, as_json: bool) -> None:
 def log(store: str | None, name: str, after: int, limit: int | None, as_json: bool) -> None:
     """`program log`."""
     found = _program(store, name).events(after=after, limit=limit)
-    if as_json:
-        print(json.dumps(found, indent=2))
-        return
     table = _table("event", "at", "by", "what", "round", "")
     for event in found:
         table.add_row(
@@ -163,7 +155,7 @@ def log(store: str | None, name: str, after: int, limit: int | None, as_json: bo
             str(event["round"] or ""),
             _in_short(event),
         )
-    show(table, as_wide_as_needed=True)
+    _print(as_json, found, table)
 
 
 def export(store: str | None, name: str, out: str, as_json: bool) -> None:
@@ -235,34 +227,16 @@ def archive(store: str | None, name: str, key: str | None, by: str | None, as_js
 # Words on the command line.
 
 
-def shares(option: str, words: Sequence[str] | None) -> dict[str, float] | None:
-    """Numbers by arm, from ARM=x."""
-    if not words:
-        return None
-    pairs = [_pair(option, word) for word in words]
-    return _once(option, ((arm, read_real(f"{option} {arm}", value)) for arm, value in pairs))
-
-
 def past(file: str | None, columns: list[str]) -> Records | None:
     """A table of past rounds, if one was given."""
     require(file is not None or not columns, "--column says what a table calls its columns; give --records FILE too")
     return None if file is None else read_records(file, columns=read_columns(columns))
 
 
-def whole(option: str, text: str | None, least: int = 1) -> int | None:
-    """A whole number, if one was given."""
-    return None if text is None else read_number(option, text, least, MOST)
-
-
-def real(option: str, text: str | None) -> float | None:
-    """A number, if one was given."""
-    return None if text is None else read_real(option, text)
-
-
 def _outcomes(words: Sequence[str]) -> tuple[dict[str, float], dict[str, float] | None]:
     """Mean rewards, and trials where any were given as counts; an arm without stands for a single observation."""
-    read = [(arm, *_outcome(arm, value)) for arm, value in (_pair("ARM=reward", word) for word in words)]
-    rewards = _once("ARM=reward", ((arm, reward) for arm, reward, _ in read))
+    read = [(arm, *_outcome(arm, value)) for arm, value in (read_pair("ARM=reward", word) for word in words)]
+    rewards = once("ARM=reward", ((arm, reward) for arm, reward, _ in read))
     if all(trials is None for _, _, trials in read):
         return rewards, None
     return rewards, {arm: 1.0 if trials is None else trials for arm, _, trials in read}
@@ -278,20 +252,6 @@ def _outcome(arm: str, text: str) -> tuple[float, float | None]:
         f"counts are successes/trials, at most all of them, got {text!r} for arm {arm!r}",
     )
     return good / tried, tried
-
-
-def _pair(option: str, word: str) -> tuple[str, str]:
-    arm, equals, value = word.rpartition("=")
-    require(bool(arm and equals and value), f"{option}: write ARM=number, got {word!r}")
-    return arm, value
-
-
-def _once(option: str, pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for arm, value in pairs:
-        require(arm not in found, f"{option} names arm {arm!r} twice")
-        found[arm] = value
-    return found
 
 
 def _rewards(file: str) -> dict[int | None, Told]:

@@ -33,6 +33,19 @@ def short(number: float) -> str:
     return f"{number:.0f}"
 
 
+def duration(seconds: float) -> str:
+    """A time in two digits or so.
+
+    >>> duration(0.25), duration(80), duration(600), duration(9000)
+    ('250 ms', '80 s', '10 min', '2.5 h')
+    """
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms" if seconds >= 0.001 else "< 1 ms"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"
+
+
 def _bars() -> Progress:
     columns = (
         TextColumn("{task.description}"),

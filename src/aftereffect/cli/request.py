@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TypeVar
 
 import aftereffect.policies  # noqa: F401 (makes every policy known)
 from aftereffect.cli.files import check_target
-from aftereffect.errors import AftereffectError, require_whole
+from aftereffect.cli.reading import MOST, read_number, whole
+from aftereffect.errors import AftereffectError
 from aftereffect.model.catalog import Family
 from aftereffect.model.family_notation import family_from
 from aftereffect.model.problem import Problem
@@ -21,8 +21,8 @@ from aftereffect.simulation.simulate import simulate
 
 Built = TypeVar("Built")
 
-MOST = 10**15  # rounds; far beyond what anyone can wait for, and within what the kernels can count
 MOST_OF_EACH = 10**6  # runs, instances, checkpoints: a slip of the finger should not eat the memory
+MOST_WORKERS = 1024  # threads, processes
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def read_request(
     processes: str | None = None,
 ) -> Request:
     """Read the options of `simulate`; the first mistake is raised."""
-    count = None if instances is None else read_number("--instances", instances, 1, MOST_OF_EACH)
+    count = whole("--instances", instances, 1, MOST_OF_EACH)
     return Request(
         notation=problem,
         problem=read_problem(problem, count),
@@ -84,10 +84,10 @@ def read_request(
         runs=read_number("--runs", runs, 1, MOST_OF_EACH),
         instances=count,
         seed=read_number("--seed", seed, 0),
-        threads=None if threads is None else read_number("--threads", threads, 1, 1024),
+        threads=whole("--threads", threads, 1, MOST_WORKERS),
         checkpoints=read_number("--checkpoints", checkpoints, 1, MOST_OF_EACH),
         out=None if out is None else check_target(Path(out)),
-        processes=None if processes is None else read_number("--processes", processes, 1, 1024),
+        processes=whole("--processes", processes, 1, MOST_WORKERS),
     )
 
 
@@ -124,18 +124,3 @@ def _build(kind: str, notation: str, build: Callable[[str], Built]) -> Built:
         raise
     except (TypeError, ValueError, ArithmeticError) as error:
         raise AftereffectError(f"{kind} {notation!r}: {error}") from error
-
-
-def read_number(option: str, text: str, least: int, most: int | None = None) -> int:
-    """A whole number, also written 100_000 or 1e5.
-
-    >>> read_number("--horizon", "1e5", 1)
-    100000
-    """
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        number = Decimal("nan")
-    # Compared before it is made an int: 1e999999999 would take forever.
-    fits = number.is_finite() and least <= number <= (10**40 if most is None else most) and number == int(number)
-    return require_whole(option, int(number) if fits else text, least, most)

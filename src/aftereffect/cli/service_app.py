@@ -8,6 +8,7 @@ import typer
 
 from aftereffect.cli.mistakes import Commands
 from aftereffect.cli.program_app import AsJson, StoreUrl
+from aftereffect.cli.reading import read_number, read_real
 
 token_app = typer.Typer(
     help="Tokens of the service: who may do what.", cls=Commands, rich_markup_mode=None, no_args_is_help=True
@@ -29,7 +30,6 @@ def serve(
     quiet: Annotated[bool, typer.Option("--quiet", help="Log only what goes wrong.")] = False,
 ) -> None:
     """Serve a store over HTTP: a JSON interface and a dashboard. Make a token first: `aftereffect token create`."""
-    from aftereffect.cli.request import read_number
     from aftereffect.cli.serving import run_service
 
     run_service(
@@ -54,7 +54,6 @@ def create(
     json: AsJson = False,
 ) -> None:
     """Create a token. It is shown this once; the store keeps its hash."""
-    from aftereffect.cli.planning import read_real
     from aftereffect.cli.serving import create_token
 
     create_token(store, role, program, label, read_real("--days", days), json)
