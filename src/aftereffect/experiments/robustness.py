@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.stats import norm
@@ -23,6 +23,8 @@ from aftereffect.policies.curves.estimates import BAND
 from aftereffect.simulation.runs import run_once, setting_for
 from aftereffect.simulation.simulate import draw_instance, simulate
 
+Found = TypeVar("Found")
+
 
 def explanations(
     name: str, policy: Policy, horizon: int, instances: int, seed: int, drift: int | None = None
@@ -30,11 +32,13 @@ def explanations(
     """What the policy says for itself at the end of a run on each of several instances with two arms."""
     drawn = family(name, arms=2, memory=MEMORY, drift=drift)
 
-    def one(number: int) -> dict[str, Any]:
-        return _explained(draw_instance(drawn, seed, number), policy, horizon, seed, number)
+    return _for_each(instances, lambda n: _explained(draw_instance(drawn, seed, n), policy, horizon, seed, n))
 
+
+def _for_each(count: int, one: Callable[[int], Found]) -> list[Found]:
+    """What each number gives, several at a time."""
     with ThreadPoolExecutor() as pool:
-        return list(pool.map(one, range(instances)))
+        return list(pool.map(one, range(count)))
 
 
 @dataclass(frozen=True)
@@ -102,8 +106,7 @@ def measure_false_alarms(horizon: int, runs: int, seed: int) -> Iterator[FalseAl
             drifts = given["drift"]["drifting"], learned["drift"]["drifting"]
             return given["model"]["contradicted"], *drifts, memory["can_tell"], holds
 
-        with ThreadPoolExecutor() as pool:
-            said = np.array(list(pool.map(one, range(runs))), dtype=np.float64)
+        said = np.array(_for_each(runs, one), dtype=np.float64)
         contradicted, drifting, drifting_bounded, can_tell, _ = said.mean(axis=0).tolist()
         tells = said[:, 3] > 0
         covered = float(said[tells, 4].mean()) if tells.any() else None
@@ -177,9 +180,7 @@ def measure_changes(horizon: int, instances: int, seed: int) -> Iterator[Changes
             single = moving - float(fixed_utilities(seasonal, best_fixed(seasonal, horizon), rounds)[1])
             return float(regret[1]), float(regret[0] + best - anew), moving - earned, single
 
-        with ThreadPoolExecutor() as pool:
-            found = np.array(list(pool.map(one, range(instances))))
-        change, restart, season, single = found.mean(axis=0).tolist()
+        change, restart, season, single = np.array(_for_each(instances, one)).mean(axis=0).tolist()
         yield Changes(name, change, restart, season, single, instances)
 
 
@@ -227,8 +228,7 @@ def measure_bands(horizon: int, runs: int, seed: int) -> Iterator[Bands]:
                 if arm["share"] > 0
             ]
 
-        with ThreadPoolExecutor() as pool:
-            held = [h for run in pool.map(one, range(runs)) for h in run]
+        held = [h for run in _for_each(runs, one) for h in run]
         yield Bands(name, horizon, float(np.mean(held)), len(held))
 
 
@@ -307,7 +307,7 @@ def measure_estimates(horizon: int, instances: int, seed: int, bound: float) -> 
 class UnknownMemory:
     """Mean regret with the memory known and with only a bound on it, one bound after the other, on the same instances."""
 
-    cell: str
+    scenario: str
     known: float
     bounded: list[float]
 

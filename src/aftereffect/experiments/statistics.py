@@ -49,6 +49,11 @@ def mean_of(values: Floats, instances: int = 1, level: float = LEVEL) -> Estimat
     return Estimate(mean, low, high)
 
 
+def widened(comparisons: int) -> float:
+    """The level of each of several intervals that are to hold together at LEVEL (Bonferroni)."""
+    return 1 - (1 - LEVEL) / comparisons
+
+
 def percentiles(draws: Sequence[float] | Floats) -> tuple[float, float]:
     """The middle LEVEL of what resamples gave."""
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])

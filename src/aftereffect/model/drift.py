@@ -6,7 +6,6 @@ In round t an arm's response is (1 - w) r + w r' with r' its entry in `to` and w
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -41,21 +40,25 @@ def _fill_weights(code: int, pace: float, weights: Floats) -> None:
         weights[i] = weight_at(code, pace, i + 1)
 
 
-class Moving(ABC):
+class Moving:
     """Responses on their way to others."""
 
     name: ClassVar[str]
     code: ClassVar[int]
+    paced_by: ClassVar[str]  # the field with the number of rounds that says how fast
+    least: ClassVar[int] = 1  # of them
     to: Sequence[Response | Callable[..., npt.ArrayLike]]
 
     @property
-    @abstractmethod
     def pace(self) -> int:
         """The number of rounds that says how fast."""
+        found: int = getattr(self, self.paced_by)
+        return found
 
     def __post_init__(self) -> None:
         require(isinstance(self.to, Sequence), f"{self.name}: to must be a list of responses, got {shown(self.to)}")
         object.__setattr__(self, "to", tuple(as_response(r) for r in self.to))
+        require_whole(f"{self.name}: {self.paced_by}", self.pace, self.least, LONGEST)
 
     def weights(self, horizon: int) -> Floats:
         """The weight of each round up to the horizon."""
@@ -74,16 +77,9 @@ class Drift(Moving):
 
     name: ClassVar[str] = "drift"
     code: ClassVar[int] = DRIFT
+    paced_by: ClassVar[str] = "rounds"
     to: Sequence[Response | Callable[..., npt.ArrayLike]]
     rounds: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_whole("drift: rounds", self.rounds, 1, LONGEST)
-
-    @property
-    def pace(self) -> int:
-        return self.rounds
 
     def mean_weight(self, horizon: int) -> float:
         moving = min(self.rounds, horizon)
@@ -96,16 +92,9 @@ class Change(Moving):
 
     name: ClassVar[str] = "change"
     code: ClassVar[int] = CHANGE
+    paced_by: ClassVar[str] = "at"
     to: Sequence[Response | Callable[..., npt.ArrayLike]]
     at: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_whole("change: at", self.at, 1, LONGEST)
-
-    @property
-    def pace(self) -> int:
-        return self.at
 
     def mean_weight(self, horizon: int) -> float:
         return max(0, horizon - self.at + 1) / horizon
@@ -117,16 +106,10 @@ class Season(Moving):
 
     name: ClassVar[str] = "season"
     code: ClassVar[int] = SEASON
+    paced_by: ClassVar[str] = "period"
+    least: ClassVar[int] = 2
     to: Sequence[Response | Callable[..., npt.ArrayLike]]
     period: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_whole("season: period", self.period, 2, LONGEST)
-
-    @property
-    def pace(self) -> int:
-        return self.period
 
 
 def blend(first: Curve, second: Curve, weight: float) -> Curve:

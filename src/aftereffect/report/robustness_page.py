@@ -52,7 +52,7 @@ def unknown_memory_section(rows: Sequence[UnknownMemory], horizon: int, instance
         "problem | known | " + " | ".join(f"at most {b:g} | ratio" for b in bounds),
         [
             *(
-                f"{r.cell} | {r.known:,.0f} | " + " | ".join(f"{x:,.0f} | {x / r.known:.2f}" for x in r.bounded)
+                f"{r.scenario} | {r.known:,.0f} | " + " | ".join(f"{x:,.0f} | {x / r.known:.2f}" for x in r.bounded)
                 for r in rows
             ),
             "geometric mean | | " + " | ".join(f"| {mean:.2f}" for mean in means),

@@ -15,7 +15,7 @@ from aftereffect.experiments.figures.judging import (
     verdict_below,
 )
 from aftereffect.experiments.parameters import in_words, which
-from aftereffect.experiments.statistics import LEVEL, mean_of
+from aftereffect.experiments.statistics import mean_of, widened
 from aftereffect.model.curves import Floats
 
 CARRIES_OVER = 1.5  # "at most half again": the largest ratio of regrets
@@ -38,7 +38,7 @@ def carries_over(experiments: Experiments, log: str, told: float | None) -> Find
     ratios = []
     for problem in others:
         sample = units(r, r.curves(problem, policy)[:, -1])
-        ratios.append((problem, *_ratio_interval(sample, base, 1 - (1 - LEVEL) / len(others))))
+        ratios.append((problem, *_ratio_interval(sample, base, widened(len(others)))))
     worst = max(ratios, key=lambda x: x[1])
     note = "; ".join(f"{in_words(r.problem_values[p]['impact'])}: {v:.2f}" for p, v, _, _ in ratios)
     verdict = verdict_below(worst[2], worst[3], CARRIES_OVER)

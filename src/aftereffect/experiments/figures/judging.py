@@ -14,7 +14,7 @@ import numpy as np
 
 from aftereffect.experiments.parameters import Which, which
 from aftereffect.experiments.run import Results
-from aftereffect.experiments.statistics import LEVEL, mean_of
+from aftereffect.experiments.statistics import mean_of, widened
 from aftereffect.model.curves import Floats
 
 SEED = 20_211_206  # of the resamples
@@ -109,7 +109,7 @@ def beats_all(
 ) -> Finding:
     """Lower regret at T than each rival, run by run on the same random numbers."""
     results = experiments[name]
-    level = 1 - (1 - LEVEL) / len(rivals)
+    level = widened(len(rivals))
     parts = []
     for rival in rivals:
         gap = final(results, policy, problem) - final(results, rival, problem)
@@ -124,4 +124,4 @@ def range_interval(samples: Sequence[Floats]) -> tuple[float, float, float]:
     middle = float(np.mean([s.mean() for s in samples]))
     highest, lowest = max(samples, key=np.mean), min(samples, key=np.mean)
     pairs = len(samples) * (len(samples) - 1) // 2
-    return mean_of((highest - lowest) / middle, 1, 1 - (1 - LEVEL) / pairs)
+    return mean_of((highest - lowest) / middle, 1, widened(pairs))

@@ -24,7 +24,7 @@ from aftereffect.experiments.figures.judging import (
     verdict_below,
 )
 from aftereffect.experiments.parameters import Which, which
-from aftereffect.experiments.statistics import LEVEL, bootstrap, mean_of
+from aftereffect.experiments.statistics import bootstrap, mean_of, widened
 from aftereffect.model.curves import Floats
 
 BASELINES = (which("d-ucb"), which("sw-ucb"), which("exp3"))
@@ -72,7 +72,7 @@ def _spread(a: Floats, b: Floats) -> float:
     """Half the width of an interval for a difference of means of independent samples, three of them at once."""
     from scipy.special import stdtrit
 
-    t = float(stdtrit(min(len(a), len(b)) - 1, 1 - (1 - LEVEL) / 6))
+    t = float(stdtrit(min(len(a), len(b)) - 1, 0.5 + widened(3) / 2))
     return t * float(np.sqrt(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b)))
 
 

@@ -8,7 +8,7 @@ import polars
 
 from aftereffect.experiments.figures.judging import Claim, Experiments, Finding, by_worst, judge, verdict_below
 from aftereffect.experiments.parameters import the_one, which
-from aftereffect.experiments.statistics import LEVEL, mean_of
+from aftereffect.experiments.statistics import mean_of, widened
 
 
 @judge
@@ -24,7 +24,7 @@ def search_picks(experiments: Experiments, policy: str, parameter: str, value: f
         here = frame.filter(polars.col("problem") == search["problem"])
         runs = {c: here.filter(polars.col("policy") == c)["regret"].to_numpy() for c in candidates}
         picked.append(f"{search['problem']}: {search['chosen']}")
-        level = 1 - (1 - LEVEL) / (len(mine) * (len(candidates) - 1))
+        level = widened(len(mine) * (len(candidates) - 1))
         for other in (c for c in candidates if c != wanted):
             mean, low, high = mean_of(runs[wanted] - runs[other], r.spec.tuning.instances, level)
             statistic = f"regret minus {other}'s on {search['problem']}"
