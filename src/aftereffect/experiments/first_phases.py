@@ -11,7 +11,7 @@ from aftereffect.simulation.simulate import simulate
 SHOWN = 6  # phases
 
 
-def first_phases(plan: PlanOfRounds, shown: int = SHOWN, seed: int = 0) -> tuple[Floats, Floats]:
+def first_phases(plan: PlanOfRounds) -> tuple[Floats, Floats]:
     """Allocations and impacts, (rounds, arms), of history-ucb through its first phases on the paper's problem.
 
     The sweep does not look at rewards, so on any problem with this memory it is like this one. The grid is the plan's, and
@@ -24,8 +24,8 @@ def first_phases(plan: PlanOfRounds, shown: int = SHOWN, seed: int = 0) -> tuple
         levels=plan.levels,
         lipschitz=plan.lipschitz,
     )
-    rounds = min(plan.horizon, shown * plan.phase_length)
-    problem = family("gaussian", arms=plan.arms, memory=plan.memory).draw(seed)
-    trace = simulate(problem, policy, rounds, runs=1, seed=seed, checkpoints=1, threads=1, trace=True).trace
+    rounds = min(plan.horizon, SHOWN * plan.phase_length)
+    problem = family("gaussian", arms=plan.arms, memory=plan.memory).draw(0)
+    trace = simulate(problem, policy, rounds, runs=1, checkpoints=1, threads=1, trace=True).trace
     assert trace is not None
     return trace.allocation[0], trace.impact[0]

@@ -38,11 +38,6 @@ class Slope:
     high: float
     predicted: float
 
-    @property
-    def agrees(self) -> bool:
-        """Does the interval contain the prediction?"""
-        return self.low <= self.predicted <= self.high
-
 
 # Example 1 (App. C): linear regret.
 
@@ -53,13 +48,11 @@ def predicted_slope(problem: Problem) -> float:
     return best_fixed(problem).utility - max(problem.utility(allocation) for allocation in one_hot)
 
 
-def measured_slope(
-    policy: Policy, problem: Problem, horizon: int, runs: int = 10, seed: int = 0, threads: int | None = None
-) -> Slope:
+def measured_slope(policy: Policy, problem: Problem, horizon: int, runs: int = 10, seed: int = 0) -> Slope:
     """Regret a round in the second half of the horizon, with an interval over runs, beside `predicted_slope`."""
     require(horizon >= 2, f"a slope needs a horizon of at least 2 rounds, got {shown(horizon)}")
     half = horizon // 2
-    result = simulate(problem, policy, horizon, runs, seed=seed, checkpoints=[half, horizon], threads=threads)
+    result = simulate(problem, policy, horizon, runs, seed=seed, checkpoints=[half, horizon])
     slopes = (result.regret[:, -1] - result.regret[:, 0]) / (horizon - half)
     return Slope(*mean_of(slopes), predicted_slope(problem))
 
@@ -143,7 +136,7 @@ class HardSlope:
 
 
 def hard_regrets(
-    learner: Learner, arms: int, horizon: int, instances: int, seed: int = 0, scale: float = 1.0, threads: int = 2
+    learner: Learner, arms: int, horizon: int, instances: int, seed: int = 0, scale: float = 1.0
 ) -> tuple[Floats, Floats, HardInstance]:
     """App. F's regret at T on instances with random p* and eps of order T^(-1/3), and the twins'; and one of the instances."""
     intervals = hard_intervals(horizon, arms, scale)
@@ -159,7 +152,7 @@ def hard_regrets(
         chosen = result.trace.allocation[0]
         return float(hard_regret(chosen, instance)[-1]), float(twin_regret(chosen, instance)[-1])
 
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(2) as pool:
         found = np.array(list(pool.map(one, range(instances))))
     return found[:, 0], found[:, 1], drawn[0]
 
@@ -171,11 +164,10 @@ def hard_slope(
     instances: int = 16,
     seed: int = 0,
     scale: float = 1.0,
-    threads: int = 2,
 ) -> HardSlope:
     """Slope of ln regret in ln T over hard instances that get harder with T, with its interval, beside 2/3."""
     found = [
-        hard_regrets(learner, arms, horizon=t, instances=instances, seed=seed + 1000 * i, scale=scale, threads=threads)
+        hard_regrets(learner, arms, horizon=t, instances=instances, seed=seed + 1000 * i, scale=scale)
         for i, t in enumerate(horizons)
     ]
     regrets = tuple(f[0] for f in found)

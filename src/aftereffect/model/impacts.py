@@ -146,12 +146,12 @@ class Impact(ABC):
         share = np.asarray(p, dtype=np.float64)
         return share if self.g is None else self.g(share)
 
-    def response_curve(self, response: Curve, kinks: Sequence[float] = ()) -> Curve:
+    def response_curve(self, response: Curve) -> Curve:
         """The response as a function of the impact before g, r(g(.)): the paper's r' of Sec. 5.2."""
         g = self.g
         if g is None:
             return response
-        corners = [*kinks, *g.kinks]
+        corners = [*g.kinks]
         fine = np.linspace(0.0, 1.0, 4097)
         image = g(fine)
         if image[0] > image[-1]:

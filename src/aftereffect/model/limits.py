@@ -86,9 +86,9 @@ class Limits:
         shares: Floats = np.clip(split + high, self.floors, self.caps)
         return np.asarray(shares / shares.sum())
 
-    def allows(self, allocation: Floats, slack: float = 1e-9) -> bool:
-        """Does an allocation keep to the limits?"""
-        return bool(np.all(allocation >= self.floors - slack) and np.all(allocation <= self.caps + slack))
+    def allows(self, allocation: Floats) -> bool:
+        """Does an allocation keep to the limits, but for rounding?"""
+        return bool(np.all(allocation >= self.floors - 1e-9) and np.all(allocation <= self.caps + 1e-9))
 
 
 def inner_bounds(low: Bounds, high: Bounds, total: float) -> tuple[Bounds, Bounds]:

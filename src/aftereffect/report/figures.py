@@ -73,11 +73,10 @@ def subplots(count: int, columns: int = 2, size: tuple[float, float] = PANEL) ->
     return figure, flat[:count]
 
 
-def _lines(results: Results, problem: str, policies: Sequence[str], names: dict[str, str] | None = None) -> list[Line]:
-    styles = looks(list(policies))
+def _lines(results: Results, problem: str) -> list[Line]:
     return [
-        Line((names or {}).get(p, p), results.rounds, results.curves(problem, p), results.spec.instances, styles[p])
-        for p in policies
+        Line(policy, results.rounds, results.curves(problem, policy), results.spec.instances, look)
+        for policy, look in looks(results.policies).items()
     ]
 
 
@@ -94,7 +93,7 @@ def _panels(experiments: Sequence[Results], axis: Axis) -> Figure:
         title = (
             f"{_title(r)}\n{runs_of(r)}; {BANDS[axis.band]}" if len(places) == 1 else plain(problem.replace(",", ", "))
         )
-        draw_curves(ax, _lines(r, problem, r.policies), title, band=axis.band, log=axis.log)
+        draw_curves(ax, _lines(r, problem), title, band=axis.band, log=axis.log)
     if len(places) > 1:
         first = experiments[0]
         figure.suptitle(f"{_title(first)} ({runs_of(first)}; {BANDS[axis.band]})", fontsize=10)

@@ -25,12 +25,11 @@ DRAWN = 24  # arms at most: a picture of more shows nothing
 LARGEST = 60.0  # area of the mark of what was seen at one impact
 
 
-def draw_fit(fit: Fit, advice: Advice | None = None) -> Figure:
+def draw_fit(fit: Fit) -> Figure:
     """A panel for each arm: response against share, with a 95 percent band, what was seen, today's and the advised share."""
     from matplotlib.figure import Figure
 
-    best = fit.best() if advice is None else advice
-    names = fit.names[:DRAWN]
+    best, names = fit.best(), fit.names[:DRAWN]
     columns = min(COLUMNS, len(names))
     rows = math.ceil(len(names) / columns)
     figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows + 0.4), layout="constrained")

@@ -18,11 +18,11 @@ from aftereffect.report.style import plain
 SHOWN = 12  # rows of the table; the files hold all
 
 
-def chosen_rows(document: Document, count: int = SHOWN) -> list[Mapping[str, Any]]:
+def chosen_rows(document: Document) -> list[Mapping[str, Any]]:
     """Some of the frontier's points, evenly over the tolerances, the ends among them."""
     points = document["frontier"]
     tolerances = np.array([p["tolerance"] for p in points])
-    wanted = np.linspace(tolerances[0], tolerances[-1], count)
+    wanted = np.linspace(tolerances[0], tolerances[-1], SHOWN)
     places = np.unique(np.searchsorted(tolerances, wanted + 1e-12, side="right") - 1)
     return [points[i] for i in places]
 

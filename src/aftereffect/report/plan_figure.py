@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def draw_phases(
-    ax: Axes, shares: Floats, impacts: Floats, phases: Phases, title: str, arm: str = "arm 0", shown: int = SHOWN
-) -> None:
+def draw_phases(ax: Axes, shares: Floats, impacts: Floats, phases: Phases, title: str, arm: int = 0) -> None:
     """One arm's share and impact round by round, through the first phases, the approach shaded."""
-    rounds = min(len(shares), shown * phases.length)
+    rounds = min(len(shares), SHOWN * phases.length)
     for start in range(0, rounds, phases.length):
         ax.axvspan(start, start + phases.approach, color="0.93", linewidth=0)
         ax.axvline(start, color="0.75", linewidth=0.7)
@@ -34,7 +32,7 @@ def draw_phases(
     ax.set_xlim(0, rounds)
     ax.set_ylim(0, 1)
     stages = f"grey the approach ({phases.approach} rounds), white the estimation ({phases.estimation})"
-    finish_axes(ax, "round t", f"share and impact of {arm}", f"{title}, phases of {phases.length} rounds: {stages}")
+    finish_axes(ax, "round t", f"share and impact of arm {arm}", f"{title}, phases of {phases.length} rounds: {stages}")
     ax.figure.canvas.draw()
     ends = [
         (float(shares[rounds - 1]), "allocation p", "#D55E00"),
@@ -54,7 +52,7 @@ def draw_plan(plan: PlanOfRounds, shares: Floats, impacts: Floats, path: Path) -
     arm = int(np.abs(np.diff(shares, axis=0)).sum(axis=0).argmax()) if len(shares) > 1 else 0
     figure, ax = plt.subplots(figsize=(8.4, 3.8), layout="constrained")
     title = f"The first phases of history-ucb: {plan.arms} arms, T = {plan.horizon:,}\nmemory {plan.memory:.3g}"
-    draw_phases(ax, shares[:, arm], impacts[:, arm], plan.cut, title, f"arm {arm}")
+    draw_phases(ax, shares[:, arm], impacts[:, arm], plan.cut, title, arm)
     content = io.BytesIO()
     figure.savefig(content, format=path.suffix[1:].lower(), dpi=130)
     plt.close(figure)
