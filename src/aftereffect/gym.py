@@ -49,11 +49,12 @@ class _Episodes:
     def begin(self, random: np.random.Generator, count: int, problems: int) -> None:
         """Draw the problems, where they are drawn, and their worlds."""
         if isinstance(self.source, Family) or not self._instances:
-            drawn = [
-                self.source.draw(int(random.integers(LARGEST_SEED))) if isinstance(self.source, Family) else self.source
-                for _ in range(problems if isinstance(self.source, Family) else 1)
-            ]
-            rounds = np.arange(1, self.horizon + 1)
+            source, rounds = self.source, np.arange(1, self.horizon + 1)
+            drawn = (
+                [source.draw(int(random.integers(LARGEST_SEED))) for _ in range(problems)]
+                if isinstance(source, Family)
+                else [source]
+            )
             self._instances = [Instance.of(p, rounds) for p in drawn]
         given = [instance.problem for instance in self._instances]
         self.worlds = Worlds(given, count, int(random.integers(LARGEST_SEED)))

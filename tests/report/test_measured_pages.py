@@ -102,5 +102,5 @@ def test_a_part_of_the_fairness_page_that_was_not_measured_stays(
     _run(fairness_page, monkeypatch, str(tmp_path / "parity.json"), "--docs", str(tmp_path))
     text = page.read_text()
     assert "kept" in text
-    assert "stale" not in text
+    assert "old" not in text.split()
     assert "| loan, K 2 | 104 | fair-thompson | 0.5000 | 25% | 0.0125 |" in text

@@ -180,7 +180,6 @@ def main() -> None:
         rows = measure_parity(HORIZON, INSTANCES, SEED, lambda line: print(line, file=sys.stderr, flush=True))
         found |= {"horizon": HORIZON, "instances": INSTANCES, "rows": [asdict(r) for r in rows]}
         found["gaps"] = [asdict(g) for g in measure_gaps(INSTANCES, SEED)]
-    given.out.parent.mkdir(parents=True, exist_ok=True)
     write_output(given.out, json.dumps(found, indent=1).encode())
 
 

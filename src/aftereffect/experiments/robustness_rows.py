@@ -88,7 +88,6 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/robustness.json"))
     parser.add_argument("--section", choices=PARTS, action="append", help="measure this one (default: all)")
     given = parser.parse_args()
-    given.out.parent.mkdir(parents=True, exist_ok=True)
     for name in given.section or PARTS:
         part = {**PARTS[name](), "commit": commit_of_checkout()}
         held = json.loads(given.out.read_text()) if given.out.exists() else {}  # read last: others may have written

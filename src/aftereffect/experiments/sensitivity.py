@@ -112,7 +112,6 @@ def main() -> None:
     given = parser.parse_args()
     rows = measure_sensitivity(RUNS, SEED, lambda line: print(line, file=sys.stderr, flush=True))
     found = {"runs": RUNS, "seed": SEED, "weeks": WEEKS, "horizon": LONG, "rows": [asdict(r) for r in rows]}
-    given.out.parent.mkdir(parents=True, exist_ok=True)
     write_output(given.out, json.dumps(found, indent=1).encode())
 
 

@@ -124,7 +124,6 @@ def main() -> None:
         "switching": switching_rows,
         "standing": standing_rows,
     }
-    target.parent.mkdir(parents=True, exist_ok=True)
     write_output(target, json.dumps({name: list(rows()) for name, rows in parts.items()}, indent=1).encode())
 
 

@@ -7,6 +7,7 @@ signature, so adding a problem is one function with one decorator.
 from __future__ import annotations
 
 import csv
+import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -213,6 +214,9 @@ def _lending(random: np.random.Generator, arms: int) -> list[Response]:
     return [Table(table["approved_share"], table[group]) for group in GROUPS[:arms]]
 
 
+_OF_PROBLEM = {f.name for f in dataclasses.fields(Problem)}
+
+
 @dataclass(frozen=True)
 class Family:
     """A recipe with its parameters fixed: draws problems from seeds."""
@@ -248,27 +252,17 @@ class Family:
         )
         moves = any(pace is not None for pace in (self.drift, self.change, self.season))
         later = entry.recipe(random, self.arms, **self.parameters) if moves else ()
-        return Problem(
-            responses,
-            impact=self.impact,
-            feedback=resolved_feedback(self.feedback, self.units),
-            noise=self.noise,
-            driver=self.driver,
-            floors=self.floors,
-            caps=self.caps,
-            names=entry.arm_names[: self.arms] if entry.arm_names else None,
-            label=self.name,
-            fairness=self._fairness(entry, responses),
-            drift=None if self.drift is None else Drift(later, self.drift),
-            change=None if self.change is None else Change(later, self.change),
-            season=None if self.season is None else Season(later, self.season),
-            units=self.units,
-            rate=self.rate,
-            shock=self.shock,
-            start=self.start,
-            step=self.step,
-            delay=self.delay,
-        )
+        same = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name in _OF_PROBLEM}
+        made = {
+            "feedback": resolved_feedback(self.feedback, self.units),
+            "names": entry.arm_names[: self.arms] if entry.arm_names else None,
+            "label": self.name,
+            "fairness": self._fairness(entry, responses),
+            "drift": None if self.drift is None else Drift(later, self.drift),
+            "change": None if self.change is None else Change(later, self.change),
+            "season": None if self.season is None else Season(later, self.season),
+        }
+        return Problem(responses, **same | made)
 
     def _fairness(self, entry: Entry, responses: Sequence[Response]) -> Fairness | None:
         if entry.measure is None:

@@ -6,12 +6,11 @@ python -m aftereffect.report.fairness_page out/parity.json --docs docs
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 from aftereffect.experiments.parity import UNITS, GapRow, ParityRow, WeeklyRow
+from aftereffect.report.measured import write_measured
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 WEEKLY_BEGIN, WEEKLY_END = "<!-- weekly: begin -->", "<!-- weekly: end -->"
@@ -73,19 +72,19 @@ def replace_measured(text: str, section: str, begin: str = BEGIN, end: str = END
     return f"{before}{begin}\n{section}\n{end}{after}"
 
 
-def main() -> None:
-    """Write what was measured into the page; a part that was not measured stays."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("measured", type=Path)
-    parser.add_argument("--docs", type=Path, default=Path("docs"))
-    given = parser.parse_args()
-    found, page = json.loads(given.measured.read_text()), given.docs / "fairness.md"
+def page(found: dict[str, Any], before: str) -> str:
+    """The page with what was measured; a part that was not measured stays."""
     weekly = weekly_section([WeeklyRow(**r) for r in found["weekly"]], found["weekly_instances"], found["seed"])
-    text = replace_measured(page.read_text(), weekly, WEEKLY_BEGIN, WEEKLY_END)
+    text = replace_measured(before, weekly, WEEKLY_BEGIN, WEEKLY_END)
     if "rows" in found:
         rows, gaps = [ParityRow(**r) for r in found["rows"]], [GapRow(**g) for g in found["gaps"]]
         text = replace_measured(text, measured_section(rows, gaps, found["horizon"], found["instances"], found["seed"]))
-    page.write_text(text)
+    return text
+
+
+def main() -> None:
+    """Command line of this module."""
+    write_measured("fairness.md", page)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,10 @@ python -m aftereffect.report.robustness_page out/robustness.json --docs docs
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, TypeVar
 
-from aftereffect._files import write_output
 from aftereffect.experiments.robustness import (
     Alarms,
     Bands,
@@ -24,6 +20,7 @@ from aftereffect.experiments.robustness import (
     QuietRewards,
     UnknownMemory,
 )
+from aftereffect.report.measured import write_measured
 
 Part = Mapping[str, Any]
 Row = TypeVar("Row")
@@ -232,13 +229,7 @@ def page(measured: Part, before: str = "") -> str:
 
 def main() -> None:
     """Command line of this module."""
-    parser = argparse.ArgumentParser(description="Write docs/robustness.md.")
-    parser.add_argument("measured", type=Path)
-    parser.add_argument("--docs", type=Path, default=Path("docs"))
-    given = parser.parse_args()
-    target: Path = given.docs / "robustness.md"
-    before = target.read_text() if target.exists() else ""
-    write_output(target, page(json.loads(given.measured.read_text()), before).encode())
+    write_measured("robustness.md", page)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,11 @@ python -m aftereffect.report.sensitivity_page out/sensitivity.json --docs docs
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from aftereffect._files import write_output
 from aftereffect.experiments.sensitivity import ARENA, WEEKLY
+from aftereffect.report.measured import write_measured
 
 
 def page(found: dict[str, Any]) -> str:
@@ -56,12 +53,8 @@ def _named(scenarios: tuple[str, ...]) -> str:
 
 
 def main() -> None:
-    """Write the page."""
-    parser = argparse.ArgumentParser(description="Write docs/sensitivity.md from what was measured.")
-    parser.add_argument("found", type=Path)
-    parser.add_argument("--docs", type=Path, required=True)
-    given = parser.parse_args()
-    write_output(given.docs / "sensitivity.md", page(json.loads(given.found.read_text())).encode())
+    """Command line of this module."""
+    write_measured("sensitivity.md", lambda measured, _: page(measured))
 
 
 if __name__ == "__main__":

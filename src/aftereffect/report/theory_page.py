@@ -6,15 +6,13 @@ python -m aftereffect.report.theory_page out/theory.json --docs docs
 
 from __future__ import annotations
 
-import argparse
 import inspect
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from aftereffect.experiments.theory_rows import STANDING_HORIZONS, SWITCHING_HORIZONS
+from aftereffect.report.measured import write_measured
 from aftereffect.theory import bounds, tuning
 
 Rows = Sequence[Mapping[str, Any]]
@@ -205,13 +203,7 @@ def page(measured: Mapping[str, Rows]) -> Iterator[str]:
 
 def main() -> None:
     """Command line of this module."""
-    parser = argparse.ArgumentParser(description="Write docs/theory.md.")
-    parser.add_argument("measured", type=Path)
-    parser.add_argument("--docs", type=Path, default=Path("docs"))
-    given = parser.parse_args()
-    target = given.docs / "theory.md"
-    target.write_text("\n".join(page(json.loads(given.measured.read_text()))).rstrip() + "\n")
-    print(target)
+    write_measured("theory.md", lambda measured, _: "\n".join(page(measured)).rstrip() + "\n")
 
 
 if __name__ == "__main__":
