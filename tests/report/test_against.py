@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from aftereffect.errors import UnknownName
+from aftereffect.experiments.against import curves_against
 from aftereffect.experiments.executors import Threads
 from aftereffect.experiments.run import Results, run_spec
 from aftereffect.experiments.statistics import mean_of
-from aftereffect.report.against import curves_against, draw_against
+from aftereffect.report.against import draw_against
 from tests.experiments.specs import spec
 
 CHANGES: dict[str, Any] = {

@@ -127,18 +127,8 @@ def simulate(
     from aftereffect.cli.progress import progress_bar
     from aftereffect.cli.request import read_request
 
-    request = read_request(
-        problem,
-        policy,
-        horizon=horizon,
-        runs=runs,
-        instances=instances,
-        seed=seed,
-        threads=threads,
-        checkpoints=checkpoints,
-        out=out,
-        processes=processes,
-    )
+    numbers = {"horizon": horizon, "runs": runs, "instances": instances, "seed": seed, "checkpoints": checkpoints}
+    request = read_request(problem, policy, out, threads=threads, processes=processes, **numbers)
     with progress_bar(request.rounds) as report:
         comparison = request.run(report)
     results = document(request, comparison)

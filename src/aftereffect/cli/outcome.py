@@ -24,9 +24,9 @@ def document(request: Request, comparison: Comparison) -> dict[str, Any]:
     first = next(iter(results.values()))
     return {
         "problem": request.notation,
-        "horizon": request.horizon,
+        "horizon": first.horizon,
         "instances": first.instances,
-        "seed": request.seed,
+        "seed": request.numbers["seed"],
         "arms": list(first.names),
         "best_fixed": [{"allocation": b.allocation.tolist(), "utility": float(b.utility)} for b in first.best],
         "policies": [
@@ -35,7 +35,7 @@ def document(request: Request, comparison: Comparison) -> dict[str, Any]:
                 "rounds": result.rounds.tolist(),
                 "regret_mean": result.mean.tolist(),
                 "regret_std": result.std.tolist(),
-                "runs": request.runs,
+                "runs": request.numbers["runs"],
                 **_parity(result),
             }
             for notation, result in results.items()
@@ -122,7 +122,7 @@ def best_fixed_line(result: Result) -> str:
 
 def _heading(request: Request, result: Result) -> str:
     times = in_words(result.instances, result.runs)
-    return f"{request.notation}: {result.horizon:,} rounds, {times}, seed {request.seed}"
+    return f"{request.notation}: {result.horizon:,} rounds, {times}, seed {request.numbers['seed']}"
 
 
 def _by_notation(request: Request, comparison: Comparison) -> dict[str, Result]:

@@ -37,7 +37,7 @@ def read_real(option: str, text: str) -> float:
     return number
 
 
-def whole(option: str, text: str | None, least: int = 1, most: int = MOST) -> int | None:
+def whole(option: str, text: str | None, least: int = 1, most: int | None = MOST) -> int | None:
     """A whole number, if one was given."""
     return None if text is None else read_number(option, text, least, most)
 

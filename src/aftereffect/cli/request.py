@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import aftereffect.policies  # noqa: F401 (makes every policy known)
 from aftereffect.cli.files import check_target
-from aftereffect.cli.reading import MOST, read_number, whole
+from aftereffect.cli.reading import MOST, whole
 from aftereffect.errors import AftereffectError
 from aftereffect.model.catalog import Family
 from aftereffect.model.family_notation import family_from
@@ -25,6 +25,17 @@ MOST_OF_EACH = 10**6  # runs, instances, checkpoints: a slip of the finger shoul
 MOST_WORKERS = 1024  # threads, processes
 
 
+NUMBERS: dict[str, tuple[int, int | None]] = {  # options of `simulate`, with the least and the most that each may be
+    "horizon": (1, MOST),
+    "runs": (1, MOST_OF_EACH),
+    "instances": (1, MOST_OF_EACH),
+    "seed": (0, None),
+    "threads": (1, MOST_WORKERS),
+    "processes": (1, MOST_WORKERS),
+    "checkpoints": (1, MOST_OF_EACH),
+}
+
+
 @dataclass(frozen=True)
 class Request:
     """A simulation with its names as they were given."""
@@ -32,63 +43,25 @@ class Request:
     notation: str
     problem: Problem | Family
     policies: dict[str, Policy]
-    horizon: int
-    runs: int
-    instances: int | None
-    seed: int
-    threads: int | None
-    checkpoints: int
+    numbers: dict[str, Any]
     out: Path | None
-    processes: int | None = None
 
     @property
     def rounds(self) -> int:
         """Rounds to simulate in total."""
-        return self.horizon * self.runs * (self.instances or 1) * len(self.policies)
+        horizon, runs, instances = (self.numbers[name] or 1 for name in ("horizon", "runs", "instances"))
+        return int(horizon * runs * instances * len(self.policies))
 
     def run(self, progress: Progress | None) -> Comparison:
         """Simulate."""
-        return simulate(
-            self.problem,
-            list(self.policies.values()),
-            horizon=self.horizon,
-            runs=self.runs,
-            instances=self.instances,
-            seed=self.seed,
-            checkpoints=self.checkpoints,
-            threads=self.threads,
-            progress=progress,
-            processes=self.processes,
-        )
+        return simulate(self.problem, list(self.policies.values()), **self.numbers, progress=progress)
 
 
-def read_request(
-    problem: str,
-    policies: Sequence[str],
-    horizon: str,
-    runs: str,
-    instances: str | None,
-    seed: str,
-    threads: str | None,
-    checkpoints: str,
-    out: str | None,
-    processes: str | None = None,
-) -> Request:
+def read_request(problem: str, policies: Sequence[str], out: str | None, **numbers: str | None) -> Request:
     """Read the options of `simulate`; the first mistake is raised."""
-    count = whole("--instances", instances, 1, MOST_OF_EACH)
-    return Request(
-        notation=problem,
-        problem=read_problem(problem, count),
-        policies=read_policies(policies),
-        horizon=read_number("--horizon", horizon, 1, MOST),
-        runs=read_number("--runs", runs, 1, MOST_OF_EACH),
-        instances=count,
-        seed=read_number("--seed", seed, 0),
-        threads=whole("--threads", threads, 1, MOST_WORKERS),
-        checkpoints=read_number("--checkpoints", checkpoints, 1, MOST_OF_EACH),
-        out=None if out is None else check_target(Path(out)),
-        processes=whole("--processes", processes, 1, MOST_WORKERS),
-    )
+    read = {name: whole(f"--{name}", text, *NUMBERS[name]) for name, text in numbers.items()}
+    target = None if out is None else check_target(Path(out))
+    return Request(problem, read_problem(problem, read["instances"]), read_policies(policies), read, target)
 
 
 def read_problem(notation: str, instances: int | None) -> Problem | Family:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -162,25 +162,14 @@ class Plan:
 
     def tuning_tasks(self) -> list[Task]:
         """Every candidate on the tuning instances."""
-        horizon, seed, imports = self._tuning_horizon, self.tuning_seed, tuple(self.imports)
+        horizon = self._tuning_horizon
+        work = {"purpose": "tuning", "horizon": horizon, "rounds": (horizon,), "seed": self.tuning_seed}
         return [
-            Task(
-                "tuning",
-                problem,
-                policy=candidate,
-                label=candidate,
-                horizon=horizon,
-                rounds=(horizon,),
-                seed=seed,
-                block=block,
-                code=self.code,
-                own=self._own(problem, candidate),
-                imports=imports,
-            )
+            task
             for problem in self.problems
             for _, candidates in self.policies
             for candidate in candidates
-            for block in self._tuning_blocks
+            for task in self._tasks(self._tuning_blocks, problem=problem, policy=candidate, label=candidate, **work)
         ]
 
     def main_tasks(self, chosen: Chosen) -> list[Task]:
@@ -193,22 +182,15 @@ class Plan:
         ]
 
     def _tasks_of(self, p: int, q: int, notation: str) -> Iterator[Task]:
-        spec, rounds = self.spec, tuple(self.spec.rounds)
-        own, imports = self._own(self.problems[p], notation), tuple(self.imports)
-        for block in self._main_blocks:
-            yield Task(
-                "main",
-                self.problems[p],
-                policy=notation,
-                label=self.labels[q],
-                horizon=spec.horizon,
-                rounds=rounds,
-                seed=spec.seed,
-                block=block,
-                code=self.code,
-                own=own,
-                imports=imports,
-            )
+        spec, what = self.spec, {"problem": self.problems[p], "policy": notation, "label": self.labels[q]}
+        work = {"purpose": "main", "horizon": spec.horizon, "rounds": tuple(spec.rounds), "seed": spec.seed}
+        return self._tasks(self._main_blocks, **what, **work)
+
+    def _tasks(self, blocks: Iterable[Block], **work: Any) -> Iterator[Task]:
+        """The same work block by block."""
+        own, imports = self._own(work["problem"], work["policy"]), tuple(self.imports)
+        for block in blocks:
+            yield Task(**work, block=block, code=self.code, own=own, imports=imports)
 
     @cached_property
     def names(self) -> frozenset[str]:

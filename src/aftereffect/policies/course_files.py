@@ -12,7 +12,7 @@ from aftereffect.model.limits import Limits
 from aftereffect.policies.arms import changed_setting
 from aftereffect.policies.course import KEEP, Change, Course, Stand
 from aftereffect.policies.round_log import Round
-from aftereffect.policies.rules import is_foreign, is_plain
+from aftereffect.policies.rules import is_own
 from aftereffect.policies.sense import check_arrays, check_shares, require_sense
 from aftereffect.policies.setting import MOST_ROUNDS, Setting
 from aftereffect.policies.state_files import arrays_of, read_numbers, read_state, write_numbers, write_state
@@ -124,7 +124,7 @@ def _read_stand(content: dict[str, Any], policy: Policy, settings: list[Setting]
         return Stand(None, setting)
     state, fresh = policy.state(setting), policy.state(setting)
     values, arrays = read_state(state, content.get("versions", {}), content["state"], policy.name), arrays_of(state)
-    if not is_plain(state) and not is_foreign(state):  # what others' states may hold is theirs to know
+    if not is_own(state):  # what others' states may hold is theirs to know
         check_arrays(values, arrays)
     for name, array in arrays.items():  # only now: arrays that are settled at the start may be shared between agents
         array[...] = values[name]

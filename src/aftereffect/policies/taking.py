@@ -8,7 +8,7 @@ from typing import Any
 from aftereffect._compile import explaining, kernel
 from aftereffect.model.curves import Floats
 from aftereffect.policies.round_check import check_round
-from aftereffect.policies.rules import PlainState, is_foreign, is_plain, tell
+from aftereffect.policies.rules import is_foreign, is_plain, tell
 
 Take = Callable[[Any, int, Floats, Floats, Floats, bool, bool, Floats, int, float, float], int]
 
@@ -45,6 +45,6 @@ _foreign = explaining(_compiled)
 
 def bind_take(state: Any) -> Take:
     """`_take` in the fastest form that a state can run in."""
-    if isinstance(state, PlainState) or is_plain(state):
+    if is_plain(state):
         return _take
     return _foreign if is_foreign(state) else _compiled

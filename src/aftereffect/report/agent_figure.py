@@ -16,7 +16,7 @@ from aftereffect.policies.curve_thompson import believed
 from aftereffect.policies.curves.estimates import BAND, seen_means
 from aftereffect.policies.curves.state import CurvesState
 from aftereffect.report.drawing import finish_axes
-from aftereffect.report.fit_figure import ARMS, COLUMNS, DRAWN, ESTIMATE, LARGEST, PANEL, TODAY
+from aftereffect.report.fit_figure import ARMS, COLUMNS, DRAWN, ESTIMATE, PANEL, TODAY, draw_response
 from aftereffect.report.style import plain
 
 if TYPE_CHECKING:
@@ -68,13 +68,9 @@ def _draw_curve(ax: Axes, agent: Agent, curves: Curves, k: int, name: str) -> No
     mean, deviation = curves.mean[k], curves.deviation[k]
     share = np.linspace(0, 1, len(mean))
     low, high = np.clip(mean - BAND * deviation, 0, 1), np.clip(mean + BAND * deviation, 0, 1)
-    ax.fill_between(share, low, high, color=ESTIMATE, alpha=0.18, linewidth=0, label="95 % band")
-    ax.plot(share, mean, color=ESTIMATE, linewidth=1.6, label="estimate")
     seen, means, counts = seen_means(curves.state, k)
-    if len(seen):
-        ax.scatter(share[seen], means, s=LARGEST * counts / counts.max(), color="0.35", alpha=0.55, linewidth=0)
+    draw_response(ax, share, mean, low, high, (share[seen], means, counts))
     ax.axvline(float(agent.ask()[k]), color=TODAY, linewidth=1.2, linestyle="--", label="advised")
-    ax.set_xlim(0, 1)
     finish_axes(ax, "share held", "response", name)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aftereffect.model.curves import Floats
 from aftereffect.records.advice import Advice
 from aftereffect.records.fit import Fit
 from aftereffect.report.drawing import finish_axes
@@ -43,21 +44,25 @@ def draw_fit(fit: Fit) -> Figure:
     return figure
 
 
-def _draw_arm(ax: Axes, fit: Fit, best: Advice, name: str) -> None:
-    curve, k = fit.curve(name), fit.names.index(name)
-    share = curve["share"].to_numpy()
-    ax.fill_between(share, curve["low"], curve["high"], color=ESTIMATE, alpha=0.18, linewidth=0, label="95 % band")
-    ax.plot(share, curve["estimate"], color=ESTIMATE, linewidth=1.6, label="estimate")
-    places, means, counts = fit.seen(name)
+def draw_response(ax: Axes, share: Floats, estimate: Any, low: Any, high: Any, seen: tuple[Floats, ...]) -> None:
+    """A response against the share, with its band and what was seen: where, the mean, how often."""
+    ax.fill_between(share, low, high, color=ESTIMATE, alpha=0.18, linewidth=0, label="95 % band")
+    ax.plot(share, estimate, color=ESTIMATE, linewidth=1.6, label="estimate")
+    places, means, counts = seen
     if len(places):
         size = LARGEST * counts / counts.max()
         ax.scatter(places, means, s=size, color="0.35", alpha=0.55, linewidth=0, label="seen (area: how often)")
+    ax.set_xlim(0, 1)
+
+
+def _draw_arm(ax: Axes, fit: Fit, best: Advice, name: str) -> None:
+    curve, k = fit.curve(name), fit.names.index(name)
+    draw_response(ax, curve["share"].to_numpy(), curve["estimate"], curve["low"], curve["high"], fit.seen(name))
     ax.axvline(fit.now.allocation[name], color=TODAY, linewidth=1.2, linestyle="--", label="today")
     ax.axvline(best.allocation[name], color=ADVISED, linewidth=1.6, label="advised")
     low, high = (side[k] for side in fit.visited)
     for edge_low, edge_high in ((0.0, low), (high, 1.0)) if np.isfinite(low) else ((0.0, 1.0),):
         ax.axvspan(edge_low, edge_high, color="0.5", alpha=0.08, linewidth=0)
-    ax.set_xlim(0, 1)
     finish_axes(ax, "share held", "response", plain(name))
 
 
