@@ -18,7 +18,7 @@ import pytest
 
 import aftereffect as ae
 from aftereffect.experiments.run import run_spec
-from tests.experiments.specs import rows, spec
+from tests.experiments.specs import SMALL, rows, spec
 from tests.simulation.cases import FEEDBACKS, POLICIES
 
 RECORD = Path(__file__).with_name("same_numbers.json")
@@ -26,6 +26,7 @@ MACHINE = f"{platform.system()} {platform.machine()}"
 CHANGING = ("curve-thompson", "fair-thompson")  # are made to decide better: what they decide is on no record
 CASES = {p.key: p for p in POLICIES if p.name not in CHANGING}
 SWEEP = "a sweep"
+EVERYWHERE_ALIKE = SMALL.replace("gaussian", "lipschitz")  # numpy's `exp` has other last bits where processors have AVX-512
 
 
 def _digest(*parts: bytes) -> str:
@@ -48,7 +49,7 @@ def _numbers(policy: ae.Policy) -> dict[str, str]:
 
 def _sweep() -> dict[str, str]:
     with tempfile.TemporaryDirectory() as out:
-        frame = rows(run_spec(spec(), Path(out)))
+        frame = rows(run_spec(spec(EVERYWHERE_ALIKE), Path(out)))
     return {"rows": _digest(json.dumps(frame.rows(), default=str).encode())}
 
 
