@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
+from collections import namedtuple
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -148,3 +149,18 @@ def test_something_whose_change_could_not_be_noticed_is_refused() -> None:
 
     with pytest.raises(Unknown, match="object"):
         fingerprint(reads, (types.float64,), {})
+
+
+def test_a_state_that_moves_to_another_module_has_another_fingerprint() -> None:
+    """What is kept on disk names the class: it could not be read where the old module is gone."""
+
+    def first(state: Any) -> Any:
+        return state.x[0]
+
+    def of_module(name: str) -> str:
+        state: Any = namedtuple("state", ["x"])
+        state.__module__ = name
+        return fingerprint(first, (typeof(state(np.zeros(2))),), {})
+
+    assert of_module("before") == of_module("before")
+    assert of_module("before") != of_module("after")

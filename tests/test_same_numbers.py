@@ -26,7 +26,9 @@ MACHINE = f"{platform.system()} {platform.machine()}"
 CHANGING = ("curve-thompson", "fair-thompson")  # are made to decide better: what they decide is on no record
 CASES = {p.key: p for p in POLICIES if p.name not in CHANGING}
 SWEEP = "a sweep"
-EVERYWHERE_ALIKE = SMALL.replace("gaussian", "lipschitz")  # numpy's `exp` has other last bits where processors have AVX-512
+EVERYWHERE_ALIKE = SMALL.replace(
+    "gaussian", "lipschitz"
+)  # numpy's `exp` has other last bits where processors have AVX-512
 
 
 def _digest(*parts: bytes) -> str:

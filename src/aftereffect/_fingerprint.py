@@ -48,7 +48,13 @@ def fingerprint(function: Function, signature: Iterable[Any], options: dict[str,
     digest = hashlib.sha256()
     for part in (numba.__version__, np.__version__, sorted(options.items()), list(map(str, signature))):
         digest.update(repr(part).encode())
-    todo = [function, *_rules(signature)]
+    states = list(_states(signature))
+    for state in states:
+        if (
+            state.__module__.partition(".")[0] != "aftereffect"
+        ):  # what is kept names the class, which must be found again
+            digest.update(state.__module__.encode())
+    todo = [function, *(rule for state in states for functions in _BY_TYPE for rule in functions(state))]
     while todo:
         reached = _bare(todo.pop())
         if reached not in seen:
@@ -58,14 +64,14 @@ def fingerprint(function: Function, signature: Iterable[Any], options: dict[str,
     return digest.hexdigest()[:32]
 
 
-def _rules(signature: Iterable[Any]) -> Iterator[Function]:
+def _states(signature: Iterable[Any]) -> Iterator[type]:
+    """The classes of states among the types of arguments, and within one another."""
     for kind in signature:
         state = getattr(kind, "instance_class", None)  # a named tuple's, by address or not
         if state is not None:
-            for functions in _BY_TYPE:
-                yield from functions(state)
+            yield state
         if isinstance(kind, (types.BaseTuple, ByAddress)):
-            yield from _rules(getattr(kind, "types", ()))
+            yield from _states(getattr(kind, "types", ()))
 
 
 def _bare(function: Any) -> Any:
