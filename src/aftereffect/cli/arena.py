@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 import polars
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from aftereffect.cli.console import show
+from aftereffect.cli.console import ranking, show
 from aftereffect.cli.experiments import executor_for, resumable
 from aftereffect.cli.files import check_target, write_target
 from aftereffect.cli.messages import say
@@ -157,10 +155,7 @@ def _shown_weekly(gains: Gains, files: list[Path]) -> list[RenderableType]:
 
 
 def _table(sheet: Sheet) -> list[RenderableType]:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column(sheet.headers[0], overflow="fold")
-    for header in sheet.headers[1:]:
-        table.add_column(header, justify="right", no_wrap=True)
+    table = ranking(*sheet.headers)
     for row in sheet.rows:
         table.add_row(*map(Text, row))
     return [Text(sheet.title + "\n", "bold"), table, Text("")]

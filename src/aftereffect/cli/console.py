@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import sys
 
+from rich import box
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
+from rich.table import Table
+
+
+def ranking(name: str, *numbers: str) -> Table:
+    """A table whose first column holds names and whose others numbers, to the right."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column(name, overflow="fold")
+    for title in numbers:
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
 
 
 def show(*parts: RenderableType, as_wide_as_needed: bool = False) -> None:

@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from aftereffect.cli.console import show
+from aftereffect.cli.console import ranking, show
 from aftereffect.cli.reading import read_columns, read_real, real, shares
 from aftereffect.errors import AftereffectError
 from aftereffect.records.fit import fit
@@ -71,10 +70,7 @@ def _range(text: str | None) -> tuple[float, ...] | None:
 
 
 def _table(document: dict[str, Any]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("arm")
-    for title in ("today", "suggested", "response today", "response then", "seen from", "to"):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = ranking("arm", "today", "suggested", "response today", "response then", "seen from", "to")
     for arm in document["arms"]:
         seen = ["-" if arm[key] is None else f"{100 * arm[key]:.1f} %" for key in ("seen_from", "seen_to")]
         table.add_row(

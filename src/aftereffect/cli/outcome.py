@@ -6,11 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from aftereffect.cli.console import show
+from aftereffect.cli.console import ranking, show
 from aftereffect.cli.request import Request
 from aftereffect.simulation.result import Comparison, Result, in_words
 
@@ -81,11 +80,8 @@ def show_table(request: Request, comparison: Comparison) -> None:
 
 def regret_table(results: dict[str, Result]) -> Table:
     """Regret at the horizon, policy by policy, the smallest first."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("policy", overflow="fold")
-    fair = next(iter(results.values())).parity is not None
-    for title in ("regret", "95 percent interval", "std. dev.", "per round", *(("violation",) if fair else ())):
-        table.add_column(title, justify="right", no_wrap=True)
+    fair = ["violation"] if next(iter(results.values())).parity is not None else []
+    table = ranking("policy", "regret", "95 percent interval", "std. dev.", "per round", *fair)
     digits = _digits([float(r.mean[-1]) for r in results.values()])
     for notation, result in sorted(results.items(), key=lambda item: item[1].mean[-1]):
         mean, low, high = (float(curve[-1]) for curve in result.interval())

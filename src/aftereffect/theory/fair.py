@@ -97,6 +97,11 @@ class FairTables:
         measures = self.measure[np.arange(len(levels)), levels]
         return FairOptimum(levels / self.levels, utility, tolerance, measures, unconstrained, self.levels)
 
+    def fair(self, tolerance: float) -> FairOptimum | None:
+        """The fair optimum; None where no allocation meets the tolerance."""
+        levels, utility = self.best(tolerance)
+        return None if utility == -math.inf else self.optimum(levels, utility, tolerance, self.best(None)[1])
+
     def frontier(self) -> list[FairOptimum]:
         """Every allocation that is best for some tolerance, tightest first."""
         _, unconstrained = self.best(None)
@@ -142,10 +147,10 @@ def fair_optimum(problem: Problem, tolerance: float | None = None, levels: int =
     """
     tables = fair_tables(problem, levels)
     wanted = float(problem.fairness.tolerance) if tolerance is None else check_tolerance(tolerance)  # type: ignore[union-attr]
-    best, utility = tables.best(wanted)
-    if utility == -math.inf:
+    found = tables.fair(wanted)
+    if found is None:
         raise Unattainable(wanted, smallest_tolerance(tables.measure, tables.low, tables.high), levels)
-    return tables.optimum(best, utility, wanted, tables.best(None)[1])
+    return found
 
 
 def fair_optimum_or_none(problem: Problem) -> FairOptimum | None:
@@ -161,11 +166,7 @@ def fair_optimum_or_none(problem: Problem) -> FairOptimum | None:
         or problem.arms > MOST_ARMS
     ):
         return None
-    tables = fair_tables(problem, LEVELS)
-    levels, utility = tables.best(float(problem.fairness.tolerance))
-    if utility == -math.inf:
-        return None
-    return tables.optimum(levels, utility, float(problem.fairness.tolerance), tables.best(None)[1])
+    return fair_tables(problem, LEVELS).fair(float(problem.fairness.tolerance))
 
 
 def fair_frontier(problem: Problem, levels: int = LEVELS) -> list[FairOptimum]:
