@@ -15,6 +15,7 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.programs.errors import Busy, CannotWrite, Damaged, StoreError, Unavailable
+from aftereffect.programs.statements import run
 from aftereffect.programs.together import Done, Together
 
 PATIENCE = 10.0  # seconds to wait for another writer
@@ -168,4 +169,4 @@ def _to_wal(cursor: Any, tries: int = 50) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     """Writers take the lock at once: one that reads first and writes then could only fail when another was quicker."""
     writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    run(connection, "BEGIN IMMEDIATE" if writes else "BEGIN")
