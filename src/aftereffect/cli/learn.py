@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from aftereffect.cli.columns import read_columns
+from aftereffect.cli.columns import read_columns, read_reward_range
 from aftereffect.cli.console import show
 from aftereffect.errors import AftereffectError
 from aftereffect.records.fit import fit
@@ -31,7 +31,9 @@ def learn_from(
     as_json: bool,
 ) -> None:
     """`aftereffect learn`."""
-    records = read_records(source, reward_range=_range(reward_range), wide=wide, columns=read_columns(columns))
+    records = read_records(
+        source, reward_range=read_reward_range(reward_range), wide=wide, columns=read_columns(columns)
+    )
     learned = fit(
         records,
         memory=_decimal("--memory", memory),
@@ -68,16 +70,6 @@ def _decimal(option: str, text: str | None) -> float | None:
         return float(text)
     except ValueError:
         raise AftereffectError(f"{option} must be a number, got {text!r}") from None
-
-
-def _range(text: str | None) -> tuple[float, ...] | None:
-    if text is None:
-        return None
-    parts = text.split(",")
-    if len(parts) != 2:
-        raise AftereffectError(f"--reward-range must be LOW,HIGH, for example 0,500, got {text!r}")
-    found = [_decimal("--reward-range LOW,HIGH", part) for part in parts]
-    return tuple(value for value in found if value is not None)
 
 
 def _by_name(option: str, given: list[str]) -> dict[str, float] | None:

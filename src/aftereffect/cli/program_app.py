@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from aftereffect.cli.columns import read_reward_range
 from aftereffect.cli.mistakes import Commands
 
 program_app = typer.Typer(
@@ -40,6 +41,9 @@ def create(
     floor: Floor = None,
     cap: Cap = None,
     units: Annotated[str | None, typer.Option(metavar="N", help="Units that a round splits.")] = None,
+    reward_range: Annotated[
+        str | None, typer.Option(metavar="LOW,HIGH", help="Between which values rewards lie (default: 0,1).")
+    ] = None,
     records: Annotated[str | None, typer.Option(metavar="FILE", help="A table of past rounds to begin with.")] = None,
     column: Annotated[
         list[str] | None,
@@ -65,11 +69,13 @@ def create(
     """Create a program."""
     from aftereffect.cli import programs
 
+    unit = read_reward_range(reward_range)
     options = {
         "policy": policy,
         "floors": programs.shares("--floor", floor),
         "caps": programs.shares("--cap", cap),
         "units": programs.whole("--units", units),
+        "reward_range": unit,
         "feedback": feedback,
         "horizon": programs.whole("--horizon", horizon),
         "step": programs.real("--step", step),
@@ -77,7 +83,7 @@ def create(
         "caution": programs.real("--caution", caution),
         "seed": programs.whole("--seed", seed, 0),
     }
-    past = programs.past(records, column or [])
+    past = programs.past(records, column or [], unit)
     programs.create(store, name, arms=arms, records=past, options=options, key=key, by=by, as_json=json)
 
 
@@ -141,7 +147,8 @@ def deploy(
 def tell(
     name: Name,
     rewards: Annotated[
-        list[str] | None, typer.Argument(metavar="[ARM=reward ..]", help="Mean rewards (0.26) or counts (31/120).")
+        list[str] | None,
+        typer.Argument(metavar="[ARM=reward ..]", help="Mean rewards (0.26), or counts: total/trials (31/120)."),
     ] = None,
     round: Annotated[str | None, typer.Option(metavar="N", help="The round (default: the one asked for).")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Correct what was told of the round before.")] = False,

@@ -19,6 +19,7 @@ from aftereffect.programs.statements import run
 from aftereffect.programs.together import Done, Together
 
 PATIENCE = 10.0  # seconds to wait for another writer
+CONNECTIONS = 32  # to SQLite's file that are kept: opening one takes longer than most of what is done with it
 KINDS = ("sqlite", "postgresql")
 
 
@@ -72,7 +73,7 @@ class Database:
 
     def _engine(self) -> Engine:
         if self.sqlite:
-            engine = sa.create_engine(self.url, connect_args={"timeout": self.patience})
+            engine = sa.create_engine(self.url, pool_size=CONNECTIONS, connect_args={"timeout": self.patience})
             sa.event.listen(engine, "connect", _prepare_sqlite)
             sa.event.listen(engine, "begin", _begin_sqlite)
             return engine

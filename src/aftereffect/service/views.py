@@ -8,6 +8,7 @@ import numpy as np
 
 from aftereffect.model.curves import Floats
 from aftereffect.model.impacts import discounted_average
+from aftereffect.model.reward_range import RewardRange
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.curve_thompson import believed
 from aftereffect.policies.curves.estimates import BAND, seen_means
@@ -121,7 +122,9 @@ def _audited(program: Program) -> dict[str, Any]:
 
 def charts(program: Program) -> dict[str, Any]:
     """The numbers behind the page's charts."""
-    shown, found = program.show(), program.look(curves)
+    shown = program.show()
+    unit = RewardRange.of(shown["reward_range"])
+    found = program.look(lambda agent: curves(agent, unit))
     known = {} if shown["archived"] else program.explain().get("memory", {})
     memory = known.get("given", known.get("estimate"))
     rounds = latest_rounds(program, shown["rounds"])
@@ -146,26 +149,26 @@ def _impacts(arms: list[str], rounds: list[dict[str, Any]], memory: float) -> li
     return [{"label": arm, "values": values} for arm, values in zip(arms, impacts.T.tolist(), strict=True)]
 
 
-def curves(agent: Agent) -> list[dict[str, Any]]:
-    """Each arm's curve with its band and the means that were seen, where the policy keeps curves."""
+def curves(agent: Agent, unit: RewardRange) -> list[dict[str, Any]]:
+    """Each arm's curve with its band and the means that were seen, in the user's unit, where the policy keeps curves."""
     state = getattr(agent.state, "curves", agent.state)
     if not isinstance(state, CurvesState) or not state.banks["count"].any():
         return []
     mean, deviation = believed(state)
-    return [_drawn(state, k, mean[k], deviation[k]) | {"arm": name} for k, name in enumerate(agent.arm_names)]
+    return [_drawn(state, k, mean[k], deviation[k], unit) | {"arm": name} for k, name in enumerate(agent.arm_names)]
 
 
-def _drawn(state: CurvesState, k: int, mean: Floats, deviation: Floats) -> dict[str, Any]:
+def _drawn(state: CurvesState, k: int, mean: Floats, deviation: Floats, unit: RewardRange) -> dict[str, Any]:
     """An arm's curve at as many nodes as a chart shows, and wherever it was seen."""
     steps = len(mean) - 1
     seen, means, _ = seen_means(state, k)
     nodes = np.union1d(np.linspace(0, steps, NODES_DRAWN).round().astype(int), seen)
-    found = dict(zip(seen.tolist(), means.tolist(), strict=True))
+    found = dict(zip(seen.tolist(), unit.as_told(means).tolist(), strict=True))
     return {
         "share": (nodes / steps).tolist(),
-        "estimate": mean[nodes].tolist(),
-        "low": (mean - BAND * deviation)[nodes].clip(0, 1).tolist(),
-        "high": (mean + BAND * deviation)[nodes].clip(0, 1).tolist(),
+        "estimate": unit.as_told(mean[nodes]).tolist(),
+        "low": unit.as_told((mean - BAND * deviation)[nodes].clip(0, 1)).tolist(),
+        "high": unit.as_told((mean + BAND * deviation)[nodes].clip(0, 1)).tolist(),
         "seen": [found.get(node) for node in nodes.tolist()],
     }
 

@@ -40,10 +40,14 @@ def _tell_in_words(request: dict[str, Any], answer: dict[str, Any]) -> str:
         return f"Round {number}: closed without rewards"
     trials = request.get("trials") or {}
     parts = [
-        f"{arm} {round(value * trials[arm], 3):g} of {trials[arm]:g}" if arm in trials else f"{arm} {value:.4g}"
+        f"{arm} {_total(value * trials[arm])} of {trials[arm]:g}" if arm in trials else f"{arm} {value:.6g}"
         for arm, value in rewards.items()
     ]
     return f"Round {number}: {'corrected to' if request.get('replace') else 'told'} {', '.join(parts)}"
+
+
+def _total(value: float) -> str:
+    return f"{round(value, 3):.12g}"
 
 
 def alarms(reasons: dict[str, Any]) -> list[str]:
