@@ -59,7 +59,9 @@ def test_money_is_drawn_as_money(service: Service) -> None:
     assert shown["reward_range"] == [100, 500]
     said = program_view(program)
     assert f"{program.explain()['expected']:.4g}" in " ".join(said["reason"])
-    assert said["events"][1]["words"].endswith("told north 15000 of 50, centre 10000 of 50, south 20000 of 50")
+    assert said["events"][1]["words"].endswith(
+        "told north 300 (50 trials), centre 200 (50 trials), south 400 (50 trials)"
+    )
 
 
 def test_what_people_type_in_money(service: Service) -> None:

@@ -27,7 +27,7 @@ NODES_DRAWN = 101
 def program_view(program: Program, search: str = "", before: int | None = None, audit: bool = False) -> dict[str, Any]:
     """Everything that the page's template names."""
     shown = program.show()
-    found, older = _events(program, shown["events"], search, before)
+    found, older = _events(program, shown, search, before)
     advice = shown["asked"]
     rounds = latest_rounds(program, shown["rounds"])
     deployed = [row["allocation"] for row in rounds]
@@ -70,21 +70,25 @@ def latest_rounds(program: Program, count: int) -> list[dict[str, Any]]:
     return program.log_after(max(0, count - ROUNDS_DRAWN), ROUNDS_DRAWN)
 
 
-def _events(program: Program, count: int, search: str, before: int | None) -> tuple[list[dict[str, Any]], int | None]:
+def _events(
+    program: Program, shown: dict[str, Any], search: str, before: int | None
+) -> tuple[list[dict[str, Any]], int | None]:
     """The page's part of the log, latest first, and where the older part begins."""
+    count, counted = shown["events"], RewardRange.of(shown["reward_range"]).usual
     end = count if before is None else max(0, min(count, before - 1))
     if search:
-        rows = [_row(event) for event in program.events(after=max(0, count - SEARCHED))]
+        rows = [_row(event, counted) for event in program.events(after=max(0, count - SEARCHED))]
         wanted = search.casefold()
         found = [row for row in rows if wanted in f"{row['words']} {row['by']} {row['at']}".casefold()]
         return found[::-1][:EVENTS_SHOWN], None
     first = max(0, end - EVENTS_SHOWN)
-    rows = [_row(event) for event in program.events(after=first, limit=end - first)] if end else []
+    rows = [_row(event, counted) for event in program.events(after=first, limit=end - first)] if end else []
     return rows[::-1], first + 1 if first > 0 else None
 
 
-def _row(event: dict[str, Any]) -> dict[str, Any]:
-    return {"number": event["sequence"], "at": event["at"], "by": event["by"] or "", "words": event_in_words(event)}
+def _row(event: dict[str, Any], counted: bool) -> dict[str, Any]:
+    words = event_in_words(event, counted)
+    return {"number": event["sequence"], "at": event["at"], "by": event["by"] or "", "words": words}
 
 
 def _open(program: Program, latest: list[dict[str, Any]], shown: dict[str, Any]) -> list[dict[str, Any]]:
