@@ -42,23 +42,20 @@ class Statement:
 
 def run(connection: Connection, text: str, values: Any = ()) -> Rows:
     """What a driver makes of a statement in its own words."""
-    driver = connection.connection
-    cursor = driver.cursor()
+    cursor = connection.connection.cursor()
     try:
         cursor.execute(text, values)
         return cursor.fetchall() if cursor.description else []
-    except Exception as error:
-        raise _as_raised(connection, error, text, values) from error
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise _in_its_words(connection, error, text, values) from error
     finally:
         cursor.close()
 
 
-def _as_raised(connection: Connection, error: Exception, text: str, values: Any) -> BaseException:
+def _in_its_words(connection: Connection, error: Exception, text: str, values: Any) -> BaseException:
     """The driver's error in SQLAlchemy's words; a connection that was lost is not used again."""
     dialect = connection.dialect
     base = dialect.loaded_dbapi.Error
-    if not isinstance(error, base):
-        return error
     lost = dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
     raised = exc.DBAPIError.instance(
         text, values, error, base, connection_invalidated=lost, hide_parameters=True, dialect=dialect

@@ -15,6 +15,8 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy.engine import Connection
 
+from aftereffect.programs.errors import Busy
+
 Done = TypeVar("Done")
 MOST = 64  # works in one transaction: nobody waits for more than so many others
 
@@ -34,6 +36,8 @@ class Work(Generic[Done]):
         """What it gave, or raised."""
         if self.error is not None:
             raise self.error
+        if not self.over:
+            raise Busy("whoever wrote for all was interrupted, and nothing of this was written; try again")
         return self.done  # type: ignore[return-value]
 
 
@@ -59,7 +63,7 @@ class Together:
         group: list[Work[Any]] = []
         try:
             work.called.acquire()
-            if not work.over:
+            if self._writer is work:
                 with self._turn:
                     group = self._take()
                     self._write_all(group)
