@@ -52,12 +52,12 @@ def run(connection: Connection, text: str, values: Any = ()) -> Rows:
         cursor.close()
 
 
-def _in_its_words(connection: Connection, error: Exception, text: str, values: Any) -> BaseException:
+def _in_its_words(connection: Connection, error: Any, text: str, values: Any) -> BaseException:
     """The driver's error in SQLAlchemy's words; a connection that was lost is not used again."""
     dialect = connection.dialect
     base = dialect.loaded_dbapi.Error
     lost = dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
-    raised = exc.DBAPIError.instance(
+    raised: BaseException = exc.DBAPIError.instance(
         text, values, error, base, connection_invalidated=lost, hide_parameters=True, dialect=dialect
     )
     if lost:
