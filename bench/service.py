@@ -23,6 +23,7 @@ from bench.rows import Missing, Row, at_least, at_most
 
 CLIENTS = 8
 SECONDS = 10.0  # of load for each figure
+WRITES = 3  # of a round: ask, deploy, tell
 
 
 class LightClient:
@@ -44,7 +45,7 @@ class LightClient:
 
 
 def writes() -> list[Row]:
-    """Rounds of ask, deploy and tell by eight clients, over bare commits in the same run."""
+    """Rounds of ask, deploy and tell by eight clients: their writes over bare commits in the same run, each on disk."""
     with folder() as place, _served(Path(place) / "store.db") as (port, token, _):
         before = bare_commits(Path(place) / "bare.db")
         rate, times = _under_load(port, token, _round)
@@ -52,11 +53,11 @@ def writes() -> list[Row]:
         optuna = optuna_trials(Path(place) / "optuna.db")
     p99 = 1000 * statistics.quantiles(times, n=100)[98]
     note = (
-        f"{rate:.0f} rounds/s, {CLIENTS} clients with a program each; {bare:.0f} bare commits/s; Optuna, one client in the "
-        f"process itself, {optuna:.0f} trials/s of ask and tell"
+        f"{rate:.0f} rounds/s of {WRITES} durable writes, {CLIENTS} clients with a program each; {bare:.0f} bare commits/s, "
+        f"of which rounds are {rate / bare:.3f}; Optuna, one client in the process itself, {optuna:.0f} trials/s of ask and tell"
     )
     return [
-        at_least("service on SQLite: rounds/s over bare commits/s", rate / bare, 0.1, note),
+        at_least("service on SQLite: durable writes/s over bare commits/s", WRITES * rate / bare, 0.1, note),
         at_least("service: rounds/s", rate, 150, note, 0),
         at_most("service: a round's three writes, 99th percentile", p99, 250, note, " ms", 0),
     ]

@@ -82,6 +82,49 @@ def test_past_rounds_under_names_of_their_own(program: Run, tmp_path: Path):
     assert "--records FILE" in refused.err
 
 
+def test_rewards_in_money(program: Run, tmp_path: Path):
+    made = program(
+        "create",
+        "shops",
+        "--arms",
+        "a,b",
+        "--policy",
+        "thompson-split",
+        "--floor",
+        "a=0.1",
+        "--reward-range",
+        "0,500",
+        "--json",
+    )
+    assert json.loads(made.out)["reward_range"] == [0.0, 500.0]
+    program("ask", "shops")
+    assert program("tell", "shops", "a=12400/120", "b=250").code == 0
+    told = json.loads(program("log", "shops", "--json").out)[-1]["request"]
+    assert told["rewards"] == {"a": 12400 / 120, "b": 250.0}
+    assert told["trials"] == {"a": 120, "b": 1}
+    estimate = json.loads(program("explain", "shops", "--json").out)["arms"][0]["estimate"]
+    assert 50 < estimate < 450
+    assert f"a {estimate:.3g}" in program("explain", "shops").out
+    (tmp_path / "told.csv").write_text("round,arm,reward,trials\n1,a,501,3\n")
+    for words, said in (
+        (
+            ["tell", "shops", "a=12400/20"],
+            "counts are total/trials, the total 0 to 500 times the trials, got '12400/20'",
+        ),
+        (["tell", "shops", "a=501"], "rewards must lie in [0, 500], got 501 for arm 'a'"),
+        (["tell", "shops", "--csv", str(tmp_path / "told.csv")], "a mean reward lies between 0 and 500, got 501"),
+        (["create", "x", "--arms", "a,b", "--reward-range", "5,1"], "reward_range must be two numbers"),
+        (
+            ["create", "x", "--arms", "a,b", "--reward-range", "a,1"],
+            "--reward-range LOW,HIGH must be numbers, got 'a,1'",
+        ),
+    ):
+        program("ask", "shops")
+        failed = program(*words)
+        assert failed.code == 2
+        assert said in failed.err
+
+
 def test_what_changes_under_way(program: Run, tmp_path: Path):
     deployed = json.loads(program("deploy", "loans", "north=0.5", "centre=0.2", "south=0.3", "--json").out)
     assert deployed["round"] == 1

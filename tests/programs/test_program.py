@@ -96,7 +96,7 @@ def test_what_was_decided_before_another_wrote_is_decided_again(url: str, monkey
         for one in (program, twin):
             one.ask()
             one.tell(outcome(1))
-        decide = program._decide
+        decide = program._following.decide
 
         def quicker(decide=decide, other=other, happens=happens, key=key) -> None:
             decide()
@@ -105,7 +105,7 @@ def test_what_was_decided_before_another_wrote_is_decided_again(url: str, monkey
             else:
                 other.advise(key=key)
 
-        monkeypatch.setattr(program, "_decide", quicker)
+        monkeypatch.setattr(program._following, "decide", quicker)
         if happens == "deploy":
             twin.deploy([0.5, 0.25, 0.25])
         advice = program.advise(key=key)
@@ -160,10 +160,10 @@ def test_explaining_decides_nothing(sqlite: Store):
 def test_snapshots_can_be_deleted(url: str, monkeypatch: pytest.MonkeyPatch):
     import sqlalchemy as sa
 
-    from aftereffect.programs import program as module
+    from aftereffect.programs import following
     from aftereffect.programs.schema import snapshots
 
-    monkeypatch.setattr(module, "SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr(following, "SNAPSHOT_EVERY", 5)
     writer = ae.open_store(url)
     program = writer.create("loans", ARMS, policy="thompson-split", floors=0.1)
     for i in range(9):

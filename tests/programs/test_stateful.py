@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import aftereffect as ae
-from aftereffect.programs import program as program_module
+from aftereffect.programs import following
 from aftereffect.programs.errors import KeyReused
 from aftereffect.programs.schema import snapshots
 
@@ -119,4 +119,4 @@ TestPrograms.settings = settings(
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots after every few events."""
-    monkeypatch.setattr(program_module, "SNAPSHOT_EVERY", 4)
+    monkeypatch.setattr(following, "SNAPSHOT_EVERY", 4)

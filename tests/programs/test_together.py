@@ -96,6 +96,21 @@ def test_a_commit_that_fails_fails_for_all(database: Database, monkeypatch: pyte
     assert _rows(database) == [9]
 
 
+def test_those_for_whom_nobody_wrote_are_told_so(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(group: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(database._together, "_write_all", interrupted)
+        patched.setattr(threading, "excepthook", lambda _: None)
+        found = _at_once(database, [_add(i) for i in range(WRITERS)])
+    assert sorted(type(one).__name__ for one in found) == ["Busy"] * (WRITERS - 1) + [
+        "NoneType"
+    ]  # the one in whose thread
+    assert _rows(database) == []
+    assert database.write(_add(9)) == 9
+
+
 def test_a_disk_that_fills_up_in_between_undoes_what_was_not_committed(database: Database) -> None:
     def fills_up(connection: Connection) -> int:
         connection.exec_driver_sql("PRAGMA max_page_count = 1")

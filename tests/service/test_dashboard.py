@@ -127,6 +127,8 @@ def test_people_with_other_needs_can_use_it(site: Site, width: int, dark: bool) 
             _wait_for_charts(site.browser)
         assert site.browser.serious() == []
         assert site.browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
+        log = "[...document.querySelectorAll('.log')]"  # is read without moving it sideways
+        assert site.browser.evaluate(f"{log}.every((t) => t.scrollWidth <= t.parentElement.clientWidth)"), path
 
 
 def test_a_file_is_shown_before_it_is_told(site: Site) -> None:

@@ -10,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aftereffect.cli.console import ranking, show
-from aftereffect.cli.reading import read_columns, read_real, real, shares
-from aftereffect.errors import AftereffectError
+from aftereffect.cli.reading import read_columns, read_reward_range, real, shares
 from aftereffect.records.fit import fit
 from aftereffect.records.reading import read_records
 
@@ -30,7 +29,9 @@ def learn_from(
     as_json: bool,
 ) -> None:
     """`aftereffect learn`."""
-    records = read_records(source, reward_range=_range(reward_range), wide=wide, columns=read_columns(columns))
+    records = read_records(
+        source, reward_range=read_reward_range(reward_range), wide=wide, columns=read_columns(columns)
+    )
     learned = fit(
         records,
         memory=real("--memory", memory),
@@ -58,15 +59,6 @@ def learn_from(
 
 def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
-
-
-def _range(text: str | None) -> tuple[float, ...] | None:
-    if text is None:
-        return None
-    parts = text.split(",")
-    if len(parts) != 2:
-        raise AftereffectError(f"--reward-range must be LOW,HIGH, for example 0,500, got {text!r}")
-    return tuple(read_real("--reward-range LOW,HIGH", part) for part in parts)
 
 
 def _table(document: dict[str, Any]) -> Table:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from aftereffect.cli.mistakes import Commands
-from aftereffect.cli.reading import real, shares, whole
+from aftereffect.cli.reading import read_reward_range, real, shares, whole
 
 program_app = typer.Typer(
     help="Durable programs: decisions that are kept, shared, and can be audited.",
@@ -41,6 +41,9 @@ def create(
     floor: Floor = None,
     cap: Cap = None,
     units: Annotated[str | None, typer.Option(metavar="N", help="Units that a round splits.")] = None,
+    reward_range: Annotated[
+        str | None, typer.Option(metavar="LOW,HIGH", help="Between which values rewards lie (default: 0,1).")
+    ] = None,
     records: Annotated[str | None, typer.Option(metavar="FILE", help="A table of past rounds to begin with.")] = None,
     column: Annotated[
         list[str] | None,
@@ -66,11 +69,13 @@ def create(
     """Create a program."""
     from aftereffect.cli import programs
 
+    unit = read_reward_range(reward_range)
     options = {
         "policy": policy,
         "floors": shares("--floor", floor),
         "caps": shares("--cap", cap),
         "units": whole("--units", units),
+        "reward_range": unit,
         "feedback": feedback,
         "horizon": whole("--horizon", horizon),
         "step": real("--step", step),
@@ -78,7 +83,7 @@ def create(
         "caution": real("--caution", caution),
         "seed": whole("--seed", seed, 0),
     }
-    past = programs.past(records, column or [])
+    past = programs.past(records, column or [], unit)
     programs.create(store, name, arms=arms, records=past, options=options, key=key, by=by, as_json=json)
 
 
@@ -142,7 +147,8 @@ def deploy(
 def tell(
     name: Name,
     rewards: Annotated[
-        list[str] | None, typer.Argument(metavar="[ARM=reward ..]", help="Mean rewards (0.26) or counts (31/120).")
+        list[str] | None,
+        typer.Argument(metavar="[ARM=reward ..]", help="Mean rewards (0.26), or counts: total/trials (31/120)."),
     ] = None,
     round: Annotated[str | None, typer.Option(metavar="N", help="The round (default: the one asked for).")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Correct what was told of the round before.")] = False,

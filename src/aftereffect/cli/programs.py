@@ -17,6 +17,7 @@ from aftereffect._files import read_regular
 from aftereffect.cli.console import show
 from aftereffect.cli.reading import once, read_columns, read_pair, read_real, shares
 from aftereffect.errors import AftereffectError, require
+from aftereffect.model.reward_range import RewardRange
 from aftereffect.programs.importing import import_program
 from aftereffect.programs.program import Program
 from aftereffect.programs.rewards_table import Told, by_round, read_rewards
@@ -107,8 +108,9 @@ def tell(
     require(
         bool(words) != unknown, "tell needs either ARM=reward for the arms that were seen, or --csv FILE, or --unknown"
     )
-    rewards, trials = (None, None) if unknown else _outcomes(words)
-    answer = _program(store, name).tell(
+    program = _program(store, name)
+    rewards, trials = (None, None) if unknown else _outcomes(words, program.reward_range)
+    answer = program.tell(
         rewards, trials=trials, allocation=allocation, round=number, replace=replace, key=key, by=_who(by)
     )
     _print(as_json, answer, f"round {answer['round']} told")
@@ -129,7 +131,7 @@ def tell_table(
     require(not words, "give ARM=reward or --csv, not both")
     program, who = _program(store, name), _who(by)
     answers = []
-    for found, (rewards, trials) in _rewards(file).items():
+    for found, (rewards, trials) in _rewards(file, program.reward_range).items():
         round = number if found is None else found
         own = None if key is None else key if found is None else f"{key}-{found}"
         answers.append(program.tell(rewards, trials=trials, round=round, replace=replace, key=own, by=who))
@@ -227,38 +229,42 @@ def archive(store: str | None, name: str, key: str | None, by: str | None, as_js
 # Words on the command line.
 
 
-def past(file: str | None, columns: list[str]) -> Records | None:
+def past(file: str | None, columns: list[str], reward_range: tuple[float, ...] | None) -> Records | None:
     """A table of past rounds, if one was given."""
     require(file is not None or not columns, "--column says what a table calls its columns; give --records FILE too")
-    return None if file is None else read_records(file, columns=read_columns(columns))
+    return None if file is None else read_records(file, columns=read_columns(columns), reward_range=reward_range)
 
 
-def _outcomes(words: Sequence[str]) -> tuple[dict[str, float], dict[str, float] | None]:
+def _outcomes(words: Sequence[str], unit: RewardRange) -> tuple[dict[str, float], dict[str, float] | None]:
     """Mean rewards, and trials where any were given as counts; an arm without stands for a single observation."""
-    read = [(arm, *_outcome(arm, value)) for arm, value in (read_pair("ARM=reward", word) for word in words)]
+    read = [(arm, *_outcome(arm, value, unit)) for arm, value in (read_pair("ARM=reward", word) for word in words)]
     rewards = once("ARM=reward", ((arm, reward) for arm, reward, _ in read))
     if all(trials is None for _, _, trials in read):
         return rewards, None
     return rewards, {arm: 1.0 if trials is None else trials for arm, _, trials in read}
 
 
-def _outcome(arm: str, text: str) -> tuple[float, float | None]:
-    successes, slash, trials = text.partition("/")
+def _outcome(arm: str, text: str, unit: RewardRange) -> tuple[float, float | None]:
+    total, slash, trials = text.partition("/")
     if not slash:
         return read_real(f"the reward of {arm!r}", text), None
-    good, tried = read_real(f"the successes of {arm!r}", successes), read_real(f"the trials of {arm!r}", trials)
-    require(
-        tried >= 1 and 0 <= good <= tried,
-        f"counts are successes/trials, at most all of them, got {text!r} for arm {arm!r}",
-    )
-    return good / tried, tried
+    earned, tried = read_real(f"the total of {arm!r}", total), read_real(f"the trials of {arm!r}", trials)
+    require(tried >= 1 and unit.low * tried <= earned <= unit.high * tried, _wrong_counts(arm, text, unit))
+    return earned / tried, tried
 
 
-def _rewards(file: str) -> dict[int | None, Told]:
+def _wrong_counts(arm: str, text: str, unit: RewardRange) -> str:
+    if unit.usual:
+        return f"counts are successes/trials, at most all of them, got {text!r} for arm {arm!r}"
+    each = f"{unit.low:g} to {unit.high:g}"
+    return f"counts are total/trials, the total {each} times the trials, got {text!r} for arm {arm!r}"
+
+
+def _rewards(file: str, unit: RewardRange) -> dict[int | None, Told]:
     """Rewards and trials by round, from a table with a row for each arm."""
     text = sys.stdin.read() if file == "-" else _text(file)
     try:
-        return by_round(read_rewards(text))
+        return by_round(read_rewards(text, unit))
     except AftereffectError as error:
         raise AftereffectError(f"--csv {file!r}: {error}") from None
 

@@ -80,3 +80,13 @@ def read_columns(given: Sequence[str]) -> dict[str, str]:
             raise AftereffectError(f"--column must be OURS=THEIRS, for example round=week, got {text!r}")
         found[ours] = theirs
     return found
+
+
+def read_reward_range(text: str | None) -> tuple[float, ...] | None:
+    """LOW,HIGH: between which values rewards lie."""
+    if text is None:
+        return None
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise AftereffectError(f"--reward-range must be LOW,HIGH, for example 0,500, got {text!r}")
+    return tuple(read_real("--reward-range LOW,HIGH", part) for part in parts)

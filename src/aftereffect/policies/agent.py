@@ -15,10 +15,11 @@ from aftereffect.errors import WrongTell, require_whole, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.feedback import ONE
 from aftereffect.model.problem import check_names, named_arms
+from aftereffect.model.reward_range import RewardRange
 from aftereffect.policies import arms
 from aftereffect.policies.answers import check_answer
 from aftereffect.policies.course import KEEP, Course
-from aftereffect.policies.explanation import Explanation, in_words, name_arms
+from aftereffect.policies.explanation import Explanation, in_unit, in_words, name_arms
 from aftereffect.policies.late import Late, tell_late
 from aftereffect.policies.log_frame import log_frame
 from aftereffect.policies.pace import before_the_first, keep_pace
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from aftereffect.policies.base import Policy
 
 Limit = Sequence[float] | Mapping[str, float] | float | None
+Range = Sequence[float] | None
 Rewards = Sequence[float] | Mapping[str, float] | npt.NDArray[np.float64]
 
 
@@ -285,13 +287,14 @@ class Agent:
         return self._answered
 
     @overload
-    def explain(self, words: Literal[False] = False) -> Explanation: ...
+    def explain(self, words: Literal[False] = False, *, reward_range: Range = None) -> Explanation: ...
     @overload
-    def explain(self, words: Literal[True]) -> str: ...
-    def explain(self, words: bool = False) -> Explanation | str:
+    def explain(self, words: Literal[True], *, reward_range: Range = None) -> str: ...
+    def explain(self, words: bool = False, *, reward_range: Range = None) -> Explanation | str:
         """In plain data and by name, why this allocation: stage, estimates and how sure they are, the runner-up.
 
         With `words=True` as text: why this split, what changed since the last round, how sure it is, what would change it.
+        `reward_range=(0, 500)`: rewards are shown in the unit in which they lie between these, where agents have [0, 1].
         """
         allocation = self.ask()
         reasons = self.policy.explain(self.answered, self.setting, self.rounds + 1, allocation)
@@ -306,6 +309,9 @@ class Agent:
             **({"stage": stage} if stage else {}),
             **reasons,
         }
+        unit = RewardRange.of(reward_range)
+        if not unit.usual:
+            said = in_unit(said, unit)
         if not words:
             return cast(Explanation, said)
         return in_words(said, self._course.at(self.rounds).deployed if self._course.kept else None, self._news())

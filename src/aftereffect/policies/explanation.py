@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from aftereffect.model.curves import Floats
+from aftereffect.model.reward_range import RewardRange
 
 Shares = dict[str, float]
 
@@ -123,6 +124,29 @@ def name_arms(reasons: Any, names: Sequence[str]) -> None:
             reasons[key] = names[value]
         else:
             name_arms(value, names)
+
+
+REWARDS = ("expected", "estimate", "index", "sample", "bound")
+DIFFERENCES = ("deviation", "radius", "shock", "amplitude")  # of rewards
+
+
+def in_unit(reasons: Any, unit: RewardRange) -> Any:
+    """The same with every reward in the user's unit; a memory's estimate is none."""
+    if isinstance(reasons, list):
+        return [in_unit(part, unit) for part in reasons]
+    if not isinstance(reasons, dict):
+        return reasons
+    told = {}
+    for name, value in reasons.items():
+        if name in REWARDS and value is not None:
+            told[name] = unit.as_told(value)
+        elif name in DIFFERENCES and value is not None:
+            told[name] = unit.scale * value
+        elif name == "parabola":  # constant, slope, curvature
+            told[name] = [unit.as_told(value[0]), *(unit.scale * part for part in value[1:])]
+        else:
+            told[name] = value if name == "memory" else in_unit(value, unit)
+    return told
 
 
 STAGES = {

@@ -8,6 +8,7 @@ from typing import Any
 
 from aftereffect.errors import AftereffectError, UnknownName, require, require_whole, shown
 from aftereffect.model.problem import check_names
+from aftereffect.model.reward_range import RewardRange
 from aftereffect.model.units import check_units
 from aftereffect.policies.base import Policy, policy_from
 from aftereffect.policies.recommend import recommended
@@ -27,19 +28,24 @@ def request_to_create(
     floors: Any,
     caps: Any,
     units: int | None,
+    reward_range: Sequence[float] | None,
     records: Any,
     **others: Any,
 ) -> Content:
     """The first event's request, in plain data."""
     names = read_names(arms)
+    unit = RewardRange.of(reward_range)
+    if reward_range is None and isinstance(records, Records):
+        unit = records.reward_range
     return {
         "arms": list(names),
         "policy": written_policy(policy, len(names), others["horizon"]),
         "floors": limits_in_order("floors", floors, names, 0.0),
         "caps": limits_in_order("caps", caps, names, 1.0),
         "units": None if units is None else check_units(units),
-        "history": None if records is None else past_rounds(records, names),
+        "history": None if records is None else past_rounds(records, names, unit),
         **{name: plain(value) for name, value in others.items()},
+        **({} if unit.usual else {"reward_range": list(unit)}),
     }
 
 
@@ -71,21 +77,28 @@ def written_policy(policy: Policy | str | None, arms: int, horizon: int | None) 
     return chosen.key
 
 
-def past_rounds(records: Any, names: Sequence[str]) -> list[Content]:
-    """Past rounds by arm names: from a table of records (also a file's name or a frame), or as agents take their history."""
+def past_rounds(records: Any, names: Sequence[str], unit: RewardRange) -> list[Content]:
+    """Past rounds by arm names: from a table of records (also a file's name or a frame), or as agents take their history.
+
+    Rewards are as they were told, in the user's unit.
+    """
     table = isinstance(records, (str, PathLike)) or hasattr(records, "columns")
     if not table and not isinstance(records, Records):
         require(isinstance(records, Sequence), f"records must be a table or a list of rounds, got {shown(records)}")
         rounds: list[Any] = list(records)
         if not rounds or not isinstance(rounds[0], Mapping) or "arm" not in rounds[0]:
             return [past_round(record, names) for record in rounds]
-    found = records if isinstance(records, Records) else read_records(records)
+    found = records if isinstance(records, Records) else read_records(records, reward_range=unit)
     for name in found.names:
         if name not in names:
             raise UnknownName("arm in the records:", name, names)
-    return [
-        past_round({what: found.by_name(values) for what, values in entry.items()}, names) for entry in found.history()
-    ]
+    return [_as_told(found, entry, names) for entry in found.history()]
+
+
+def _as_told(records: Records, entry: Content, names: Sequence[str]) -> Content:
+    if "rewards" in entry:
+        entry["rewards"] = records.as_told(entry["rewards"])
+    return past_round({what: records.by_name(values) for what, values in entry.items()}, names)
 
 
 def past_round(record: Any, names: Sequence[str]) -> Content:

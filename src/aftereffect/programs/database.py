@@ -15,9 +15,11 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.programs.errors import Busy, CannotWrite, Damaged, StoreError, Unavailable
+from aftereffect.programs.statements import run
 from aftereffect.programs.together import Done, Together
 
 PATIENCE = 10.0  # seconds to wait for another writer
+CONNECTIONS = 32  # to SQLite's file that are kept: opening one takes longer than most of what is done with it
 KINDS = ("sqlite", "postgresql")
 
 
@@ -71,7 +73,7 @@ class Database:
 
     def _engine(self) -> Engine:
         if self.sqlite:
-            engine = sa.create_engine(self.url, connect_args={"timeout": self.patience})
+            engine = sa.create_engine(self.url, pool_size=CONNECTIONS, connect_args={"timeout": self.patience})
             sa.event.listen(engine, "connect", _prepare_sqlite)
             sa.event.listen(engine, "begin", _begin_sqlite)
             return engine
@@ -168,4 +170,4 @@ def _to_wal(cursor: Any, tries: int = 50) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     """Writers take the lock at once: one that reads first and writes then could only fail when another was quicker."""
     writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    run(connection, "BEGIN IMMEDIATE" if writes else "BEGIN")

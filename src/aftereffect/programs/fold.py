@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from aftereffect._sources import own_hash
+from aftereffect.errors import WrongTell
 from aftereffect.model.curves import Floats
+from aftereffect.model.reward_range import RewardRange
 from aftereffect.model.units import share_out
 from aftereffect.policies.base import Policy, policy_from
 from aftereffect.policies.saving import agent_text
@@ -42,6 +44,27 @@ class Fold:
     def names(self) -> tuple[str, ...]:
         """The arms' names."""
         return tuple(self.agent.names)
+
+    @property
+    def unit(self) -> RewardRange:
+        """Between which values rewards lie, as they are told; what the agent learns from lies in [0, 1]."""
+        return RewardRange.of(self.about.get("reward_range"))
+
+    def learned(self, rewards: dict[str, float] | None) -> dict[str, float] | None:
+        """Rewards by arm as the agent has them."""
+        unit = self.unit
+        if rewards is None or unit.usual:
+            return rewards
+        for arm, reward in rewards.items():
+            if not unit.low <= reward <= unit.high:
+                raise WrongTell(f"rewards must lie in [{unit.low:g}, {unit.high:g}], got {reward:g} for arm {arm!r}")
+        return {arm: unit.learned(reward) for arm, reward in rewards.items()}
+
+    def past(self, history: list[Content]) -> list[Content]:
+        """Past rounds as agents take them."""
+        return [
+            {**entry, "rewards": self.learned(entry["rewards"])} if "rewards" in entry else entry for entry in history
+        ]
 
     @property
     def rounds(self) -> int:
@@ -129,13 +152,15 @@ def whole_units(allocation: dict[str, float], units: int) -> dict[str, int]:
 
 
 def _create(fold: Fold, request: Content, recorded: Content | None) -> Content:
+    fold.about = {name: value for name, value in request.items() if name not in ("history", "agent")}
     if request.get("agent") is not None:  # one that was saved, and goes on here
         fold.agent = read_agent(request["agent"], "the imported agent")
         fold.agent.names = tuple(request["arms"])
     else:
         options = {name: request[name] for name in START if request.get(name) is not None}
+        if "history" in options:
+            options["history"] = fold.past(options["history"])
         fold.agent = policy_from(request["policy"]).start(arms=len(request["arms"]), names=request["arms"], **options)
-    fold.about = {name: value for name, value in request.items() if name not in ("history", "agent")}
     if recorded is not None:
         fold.made_with = recorded["made_with"]
     return {"rounds": fold.rounds}
@@ -170,7 +195,13 @@ def _tell(fold: Fold, request: Content, recorded: Content | None) -> Content:
         told["allocation"] = fold.in_order(allocation)
     if number is not None or replace:
         told |= {"round": number, "replace": replace}
-    fold.agent.tell(request["rewards"], **told)
+    rewards, unit = fold.learned(request["rewards"]), fold.unit
+    try:
+        fold.agent.tell(rewards, **told)
+    except WrongTell as error:
+        if unit.usual:
+            raise
+        raise WrongTell(f"{error} (rewards as the agent has them: {unit.low:g} is 0, {unit.high:g} is 1)") from None
     answer = {"round": fold.rounds if number is None else number}
     return answer if allocation is None else {**answer, "allocation": allocation}
 
@@ -212,7 +243,7 @@ def _policy(fold: Fold, request: Content, recorded: Content | None) -> Content:
         horizon=to_come,
         floors=setting.limits.floors,
         caps=setting.limits.caps,
-        history=recorded["history"],
+        history=fold.past(recorded["history"]),
         **options,
     )
     fold.asked = None

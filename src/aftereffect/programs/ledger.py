@@ -12,27 +12,29 @@ from sqlalchemy.engine import Connection
 from aftereffect.programs.errors import NotFound
 from aftereffect.programs.events import Event, chained
 from aftereffect.programs.schema import events, programs
+from aftereffect.programs.statements import Statement
 
 BATCH = 1000  # rows read at once: a long record does not fill the memory
 
-# Written once, not at every call: putting a statement together costs more than running it.
-FIND = sa.select(programs).where(programs.c.name == sa.bindparam("name"))
-FIND_TO_WRITE = FIND.with_for_update()
+_FOUND = sa.select(programs).where(programs.c.name == sa.bindparam("name"))
+FIND, FIND_TO_WRITE = Statement(_FOUND), Statement(_FOUND.with_for_update())
 ROWS = (
     sa.select(events)
     .where(events.c.program == sa.bindparam("program"), events.c.sequence > sa.bindparam("after"))
     .order_by(events.c.sequence)
     .limit(BATCH)
 )
-KEYED = sa.select(events.c.body).where(events.c.program == sa.bindparam("program"), events.c.key == sa.bindparam("key"))
-LAST = (
+KEYED = Statement(
+    sa.select(events.c.body).where(events.c.program == sa.bindparam("program"), events.c.key == sa.bindparam("key"))
+)
+LAST = Statement(
     sa.select(events.c.body)
     .where(events.c.program == sa.bindparam("program"), events.c.kind == sa.bindparam("kind"))
     .order_by(events.c.sequence.desc())
     .limit(1)
 )
-ADD = sa.insert(events)
-MOVE = (
+ADD = Statement(sa.insert(events))
+MOVE = Statement(
     sa.update(programs)
     .where(programs.c.id == sa.bindparam("program"))
     .values(count=sa.bindparam("new_count"), head=sa.bindparam("new_head"))
@@ -51,10 +53,10 @@ class Entry:
 
 def find(connection: Connection, name: str, lock: bool = False) -> Entry:
     """A program's row; locked for writing until the transaction ends."""
-    row = connection.execute(FIND_TO_WRITE if lock else FIND, {"name": name}).one_or_none()
-    if row is None:
+    found = (FIND_TO_WRITE if lock else FIND).run(connection, name=name)
+    if not found:
         raise NotFound("program", name, connection.scalars(sa.select(programs.c.name).limit(20)))
-    return Entry(*row)
+    return Entry(*found[0])
 
 
 def entries(connection: Connection) -> list[Entry]:
@@ -74,34 +76,32 @@ def rows(connection: Connection, program: int, after: int, until: int) -> Iterat
 
 def keyed(connection: Connection, program: int, key: str) -> Event | None:
     """The event that was written with a key."""
-    body = connection.execute(KEYED, {"program": program, "key": key}).scalar_one_or_none()
-    return None if body is None else Event.read(body)
+    found = KEYED.run(connection, program=program, key=key)
+    return Event.read(found[0][0]) if found else None
 
 
 def last(connection: Connection, program: int, kind: str) -> Event:
     """The last event of a kind, of which there is one."""
-    return Event.read(connection.execute(LAST, {"program": program, "kind": kind}).scalar_one())
+    return Event.read(LAST.run(connection, program=program, kind=kind)[0][0])
 
 
 def append(connection: Connection, program: int, before: str, new: list[Event]) -> str:
     """Add events and move the program's count and head along; the new head."""
-    head, values = before, []
+    head = before
     for event in new:
         body = event.body
         head = chained(head, body)
-        values.append(
-            {
-                "program": program,
-                "sequence": event.sequence,
-                "kind": event.kind,
-                "round": event.round,
-                "at": event.at,
-                "by": event.by,
-                "key": event.key,
-                "body": body,
-                "hash": head,
-            }
+        ADD.run(
+            connection,
+            program=program,
+            sequence=event.sequence,
+            kind=event.kind,
+            round=event.round,
+            at=event.at,
+            by=event.by,
+            key=event.key,
+            body=body,
+            hash=head,
         )
-    connection.execute(ADD, values)
-    connection.execute(MOVE, {"program": program, "new_count": new[-1].sequence, "new_head": head})
+    MOVE.run(connection, program=program, new_count=new[-1].sequence, new_head=head)
     return head

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from copy import deepcopy
 from os import PathLike
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
@@ -13,15 +11,17 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from aftereffect.errors import AftereffectError, require_whole, shown
+from aftereffect.errors import require_whole, shown
 from aftereffect.model.curves import Floats
+from aftereffect.model.reward_range import RewardRange
 from aftereffect.policies.base import Policy
-from aftereffect.programs import ledger, snapshots
+from aftereffect.programs import ledger
 from aftereffect.programs.creating import PAST, read_names, written_policy
 from aftereffect.programs.database import Database
-from aftereffect.programs.errors import Conflict, Damaged, KeyReused, StoreError
-from aftereffect.programs.events import Content, Event, chained, check_word, named, now, plain
+from aftereffect.programs.errors import Conflict, KeyReused
+from aftereffect.programs.events import Content, Event, check_word, named, now, plain
 from aftereffect.programs.fold import Fold
+from aftereffect.programs.following import Following
 from aftereffect.programs.ledger import Entry
 from aftereffect.programs.rounds import rounds_of
 from aftereffect.programs.schema import events
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from aftereffect.programs.audit import Audit
 
 Seen = TypeVar("Seen")
-
-SNAPSHOT_EVERY = 1000  # events that opening may have to fold again, in half a second; keeping one takes a tenth
 
 
 class Written(NamedTuple):
@@ -50,10 +48,7 @@ class Program:
         self.name = name
         self._database = database
         self._lock = RLock()
-        self._fold = Fold()
-        self._kept = 0  # events in the newest snapshot that this process knows of
-        self._ahead = False  # the agent has taken in what is not written yet
-        self._explained: tuple[str, dict[bool, Content | str]] = "", {}  # the head it was said at; data, or words
+        self._following = Following(name)
 
     # What changes something.
 
@@ -70,7 +65,7 @@ class Program:
             known = self._advised(key)
             if known is not None:
                 return known
-            self._decide()
+            self._following.decide()
             return self._write("ask", lambda _: {}, key, by)
 
     def deploy(self, allocation: Any = None, *, key: str | None = None, by: str | None = None) -> int:
@@ -165,6 +160,12 @@ class Program:
             return self._now().limits
 
     @property
+    def reward_range(self) -> RewardRange:
+        """Between which values rewards lie, as they are told and shown."""
+        with self._lock:
+            return self._now().unit
+
+    @property
     def log(self) -> list[Content]:
         """Every round: what was advised, deployed and told, when and by whom."""
         return rounds_of(self.events())
@@ -191,14 +192,9 @@ class Program:
     def explain(self, words: bool = False) -> Content | str:
         """In plain data, why the next advice is what it is; with `words=True` as text for people."""
         with self._lock:
-            fold = self._now()
-            if self._explained[0] != fold.head:
-                self._explained = fold.head, {}
-            said = self._explained[1]
-            if words not in said:
-                agent = fold.agent if fold.asked is not None else deepcopy(fold.agent)  # explaining asks: not on record
-                said[words] = agent.explain(words=True) if words else plain(agent.explain())
-            return said[words]
+            self._now()
+            said: Content | str = self._following.explain(words)
+            return said
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -222,6 +218,7 @@ class Program:
                 "policy": fold.agent.policy.key,
                 **fold.limits,
                 "units": fold.about.get("units"),
+                "reward_range": list(fold.unit),
                 "feedback": fold.about.get("feedback"),
                 "seed": fold.about.get("seed"),
                 "asked": fold.asked,
@@ -261,12 +258,13 @@ class Program:
         check_word("key", key)
         check_word("by", by)
         with self._lock:
-            if self._fold.count == 0:
+            following = self._following
+            if following.fold.count == 0:
                 self._now()  # what takes long is done before others have to wait
 
             def work(connection: Connection) -> tuple[Content, Written | None]:
                 entry = ledger.find(connection, self.name, lock=True)
-                fold = self._catch_up(connection, entry)
+                fold = following.catch_up(connection, entry)
                 wanted = request(fold)
                 first = None if key is None else ledger.keyed(connection, entry.id, key)
                 if first is not None:
@@ -278,12 +276,12 @@ class Program:
             try:
                 answer, written = self._database.write(work)
             except BaseException:
-                if self._ahead:  # of the record, which is read again
-                    self._forget()
+                if following.ahead:
+                    following.forget()
                 raise
             if written is not None:
-                self._fold.count, self._fold.head, self._ahead = written.events, written.head, False
-                self._keep_snapshot(written.program)
+                following.written(written.events, written.head)
+                following.keep_snapshot(self._database, written.program)
             return answer
 
     def _happen(self, fold: Fold, kind: str, request: Content, key: str | None, by: str | None) -> list[Event]:
@@ -293,9 +291,9 @@ class Program:
         def add(kind: str, request: Content, key: str | None = None) -> None:
             given = {"history": self._past(fold)} if kind == "policy" else None
             answer = fold.act(kind, request, given)  # what it refuses leaves it as it was
-            self._ahead = True
+            self._following.ahead = True
             if kind == "ask":
-                answer = self._advice(fold)
+                answer = self._following.advice()
             done.append(
                 Event(
                     fold.count + len(done) + 1,
@@ -323,34 +321,15 @@ class Program:
             raise Conflict(f"rounds {shown(waiting)} are open: tell what came of them before the policy changes")
         return [{name: values for name, values in happened.items() if name in PAST and values} for happened in self.log]
 
-    def _advice(self, fold: Fold) -> Content:
-        """The waiting advice as it is answered and kept: with its reason, and with what it was computed with."""
-        assert fold.asked is not None
-        known = self._explained[1].get(False) if self._explained[0] == fold.head else None
-        advice = {**fold.asked, "reason": known or plain(fold.agent.explain()), "made_with": fold.ours}
-        units = fold.units(fold.asked["allocation"])
-        return advice if units is None else {**advice, "units": units}
-
     def _advised(self, key: str | None) -> Content | None:
         """What was answered to a key; without one the last advice on record, while it waits."""
         with self._database.reading() as connection:
             entry = ledger.find(connection, self.name)
-            waits = self._catch_up(connection, entry).asked is not None
+            waits = self._following.catch_up(connection, entry).asked is not None
             if key is None:
                 return ledger.last(connection, entry.id, "ask").answer if waits else None
             first = ledger.keyed(connection, entry.id, key)
             return None if first is None else _same(first, "ask", {})
-
-    def _decide(self) -> None:
-        """The next advice and its reason, while others may write; if one of them is quicker here, it is decided again."""
-        fold = self._fold
-        if fold.asked is None and fold.made_with == fold.ours and not fold.archived:
-            self._ahead = True
-            try:
-                self._explained = fold.head, {False: plain(fold.agent.explain())}
-            except BaseException:
-                self._forget()
-                raise
 
     def _entry(self) -> Entry:
         with self._database.reading() as connection:
@@ -358,52 +337,7 @@ class Program:
 
     def _now(self) -> Fold:
         with self._database.reading() as connection:
-            return self._catch_up(connection, ledger.find(connection, self.name))
-
-    def _catch_up(self, connection: Connection, entry: Entry) -> Fold:
-        """The state after all events: those that this process has not seen are folded in."""
-        if self._ahead and self._fold.head != entry.head:
-            self._forget()  # decided before others wrote
-        if self._fold.count == 0:
-            self._fold = snapshots.restore(connection, entry)
-            self._kept = self._fold.count
-        fold = self._fold
-        if entry.count > fold.count:
-            for row in ledger.rows(connection, entry.id, fold.count, entry.count):
-                if row.sequence != fold.count + 1 or chained(fold.head, row.body) != row.hash:
-                    self._damaged(row.sequence)
-                self._follow(fold, row)
-        if (fold.count, fold.head) != (entry.count, entry.head):
-            self._damaged(fold.count + 1)
-        return fold
-
-    def _follow(self, fold: Fold, row: sa.Row[Any]) -> None:
-        try:
-            fold.apply(Event.read(row.body), row.hash)
-        except AftereffectError as error:
-            self._forget()
-            raise Damaged(
-                f"the record of program {self.name!r} cannot be followed at event {row.sequence}: {error}"
-            ) from error
-
-    def _damaged(self, sequence: int) -> None:
-        self._forget()
-        raise Damaged(
-            f"the record of program {self.name!r} does not fit together at event {sequence}; nothing is written to it, "
-            f"`aftereffect program audit {self.name}` says more"
-        )
-
-    def _forget(self) -> None:
-        self._fold, self._ahead = Fold(), False
-
-    def _keep_snapshot(self, program: int) -> None:
-        """Now and then, after the write is done; one that cannot be kept is kept another time."""
-        fold = self._fold
-        if fold.count - self._kept < SNAPSHOT_EVERY:
-            return
-        with suppress(StoreError), self._database.writing() as connection:
-            snapshots.keep(connection, program, fold.count, fold.head, fold.text())
-        self._kept = fold.count
+            return self._following.catch_up(connection, ledger.find(connection, self.name))
 
     def __repr__(self) -> str:
         return f"Program({self.name!r} in {self._database})"

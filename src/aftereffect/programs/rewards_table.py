@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aftereffect.errors import AftereffectError, require
+from aftereffect.model.reward_range import FROM_0_TO_1, RewardRange
 
 SEPARATORS = ",;\t"  # as spreadsheets write them here and there
 COLUMNS = ("round", "arm", "reward", "successes", "trials")
@@ -27,8 +28,11 @@ class Row:
     trials: float | None
 
 
-def read_rewards(text: str) -> list[Row]:
-    """The rows of a table: `arm` and `reward`, or `arm`, `successes` and `trials`; `round` where it is about several."""
+def read_rewards(text: str, unit: RewardRange = FROM_0_TO_1) -> list[Row]:
+    """The rows of a table: `arm` and `reward`, or `arm`, `successes` and `trials`; `round` where it is about several.
+
+    `unit`: between which values rewards lie, where that is not 0 and 1.
+    """
     lines = text.splitlines()
     reader = csv.DictReader(lines, delimiter=max(SEPARATORS, key=lines[0].count) if lines else ",")
     columns = [str(name).strip().lower() for name in reader.fieldnames or []]
@@ -39,11 +43,15 @@ def read_rewards(text: str) -> list[Row]:
             f"several; got {', '.join(columns) or 'none'}"
         )
     require("successes" not in columns or "trials" in columns, "a table of rewards: successes need trials")
+    require(
+        "successes" not in columns or unit.usual,
+        f"a table of rewards from {unit.low:g} to {unit.high:g} has a column reward, not successes",
+    )
     reader.fieldnames = columns
     rows = []
     try:
         for cells in reader:
-            rows.append(_row(reader.line_num, cells))
+            rows.append(_row(reader.line_num, cells, unit))
     except csv.Error as error:
         raise AftereffectError(f"line {reader.line_num}: {error}") from None
     require(bool(rows), "the table has no rows")
@@ -66,7 +74,7 @@ def _told(rows: list[Row]) -> Told:
     return rewards, {row.arm: 1.0 if row.trials is None else row.trials for row in rows}
 
 
-def _row(line: int, cells: dict[str, str]) -> Row:
+def _row(line: int, cells: dict[str, str], unit: RewardRange) -> Row:
     require(None not in cells and None not in cells.values(), f"line {line}: not as many cells as columns")
     arm = cells["arm"].strip()
     round = _whole(f"line {line}: round", cells["round"]) if "round" in cells else None
@@ -82,7 +90,10 @@ def _row(line: int, cells: dict[str, str]) -> Row:
         )
         return Row(line, round, arm, successes / trials, trials)
     reward = read_number(f"line {line}: reward", cells["reward"])
-    require(0 <= reward <= 1, f"line {line}: a mean reward lies between 0 and 1, got {reward:g}")
+    require(
+        unit.low <= reward <= unit.high,
+        f"line {line}: a mean reward lies between {unit.low:g} and {unit.high:g}, got {reward:g}",
+    )
     return Row(line, round, arm, reward, trials)
 
 

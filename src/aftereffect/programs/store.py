@@ -23,6 +23,7 @@ from aftereffect.programs.schema import events, programs
 
 DEFAULT = "sqlite:///aftereffect.db"
 VARIABLE = "AFTEREFFECT_STORE"
+CHANGES = ("open-arm", "close-arm", "limits", "policy")  # after which a program is not what it was created as
 NAME = re.compile(r"\w[\w .-]{0,99}")
 
 
@@ -54,6 +55,7 @@ class Store:
         floors: Mapping[str, float] | Sequence[float] | float | None = None,
         caps: Mapping[str, float] | Sequence[float] | float | None = None,
         units: int | None = None,
+        reward_range: Sequence[float] | None = None,
         seed: int = 0,
         horizon: int | None = None,
         feedback: str = "split",
@@ -64,7 +66,10 @@ class Store:
         key: str | None = None,
         by: str | None = None,
     ) -> Program:
-        """A new program. Without a policy it takes the one we would use; `records` are past rounds, as `history=` of agents."""
+        """A new program. Without a policy it takes the one we would use; `records` are past rounds, as `history=` of agents.
+
+        `reward_range=(0, 500)` says between which values rewards lie where that is not 0 and 1; they are told and shown so.
+        """
         from aftereffect.programs.creating import request_to_create, started
 
         check_word("key", key)
@@ -75,6 +80,7 @@ class Store:
             floors=floors,
             caps=caps,
             units=units,
+            reward_range=reward_range,
             seed=seed,
             horizon=horizon,
             feedback=feedback,
@@ -155,16 +161,32 @@ def _in_short(connection: Any, entry: ledger.Entry) -> Content:
     of = events.c.program == entry.id
     body = connection.scalar(sa.select(events.c.body).where(of, events.c.sequence == 1))
     first = Event.read(body or "")
+    of_no_round = sa.select(events.c.body).where(of, events.c.round.is_(None), events.c.kind.in_(CHANGES))
+    changes = [Event.read(body) for body in connection.scalars(of_no_round.order_by(events.c.sequence))]
     archived = connection.scalar(sa.select(events.c.kind).where(of, events.c.sequence == entry.count)) == "archive"
     happened = sa.select(sa.func.max(events.c.round)).where(of, events.c.kind.in_(("create", "deploy", "tell")))
     return {
         "name": entry.name,
         "rounds": connection.scalar(happened) or 0,
-        "arms": first.request["arms"],
-        "policy": first.request["policy"],
+        **_present(first, changes),
         "created": first.at,
         "by": first.by,
         "archived": archived,
         "events": entry.count,
         "head": entry.head,
     }
+
+
+def _present(first: Event, changes: list[Event]) -> Content:
+    """The arms that may get something, and the policy, after all changes."""
+    names, caps = first.request["arms"], first.request.get("caps")
+    arms = [name for name, cap in zip(names, caps, strict=True) if cap > 0] if isinstance(caps, list) else names
+    policy = first.request["policy"]
+    for change in changes:
+        if change.kind == "policy":
+            policy = change.answer["policy"]
+        elif change.kind == "limits":
+            arms = [name for name, cap in change.answer["caps"].items() if cap > 0]
+        else:
+            arms = change.answer["arms"]
+    return {"arms": arms, "policy": policy}

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy.engine import Connection
+
+from aftereffect.programs.errors import Busy
 
 Done = TypeVar("Done")
 MOST = 64  # works in one transaction: nobody waits for more than so many others
@@ -26,11 +29,15 @@ class Work(Generic[Done]):
         self.over = False
         self.done: Done | None = None
         self.error: BaseException | None = None
+        self.called = Lock()  # free once it is over, or once its writer is the one who writes for all
+        self.called.acquire()
 
     def answer(self) -> Done:
         """What it gave, or raised."""
         if self.error is not None:
             raise self.error
+        if not self.over:
+            raise Busy("whoever wrote for all was interrupted, and nothing of this was written; try again")
         return self.done  # type: ignore[return-value]
 
 
@@ -41,24 +48,48 @@ class Together:
         self, writing: Callable[[], AbstractContextManager[Connection]], turn: AbstractContextManager[Any]
     ) -> None:
         self._writing, self._turn = writing, turn
+        self._lock = Lock()
         self._waiting: deque[Work[Any]] = deque()
+        self._writer: Work[Any] | None = None  # whose thread writes for all, now or next
 
     def write(self, do: Callable[[Connection], Done]) -> Done:
         """Have it done, by this thread or by another one that writes for all."""
         work = Work(do)
-        self._waiting.append(work)
+        with self._lock:
+            self._waiting.append(work)
+            if self._writer is None:
+                self._writer = work
+                work.called.release()
+        group: list[Work[Any]] = []
         try:
-            with self._turn:
-                while not work.over:
-                    self._write_all()
+            work.called.acquire()
+            if self._writer is work:
+                with self._turn:
+                    group = self._take()
+                    self._write_all(group)
         finally:
+            self._leave(work)
+            for other in group:
+                if other is not work:
+                    other.called.release()
+        return work.answer()
+
+    def _take(self) -> list[Work[Any]]:
+        with self._lock:
+            return [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
+
+    def _leave(self, work: Work[Any]) -> None:
+        """The next one writes for all, before those who are done are told so: nobody writes meanwhile."""
+        with self._lock:
             if not work.over:  # interrupted before its turn
                 with suppress(ValueError):
                     self._waiting.remove(work)
-        return work.answer()
+            if self._writer is work:
+                self._writer = self._waiting[0] if self._waiting else None
+                if self._writer is not None:
+                    self._writer.called.release()
 
-    def _write_all(self) -> None:
-        group = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
+    def _write_all(self, group: list[Work[Any]]) -> None:
         try:
             with self._writing() as connection:
                 for work in group:

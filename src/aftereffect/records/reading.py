@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars
 
-from aftereffect.errors import LONGEST, AftereffectError, UnknownName, numbers, shown
+from aftereffect.errors import LONGEST, AftereffectError, UnknownName, shown
 from aftereffect.model.curves import Floats
+from aftereffect.model.reward_range import RewardRange
 from aftereffect.records.rounds import Rounds, number_rounds
 from aftereffect.records.sources import read_frame
 from aftereffect.records.table import NEAR_ONE, RECENT, Records
@@ -56,24 +57,13 @@ def read_records(
         frame, unread = _named_as_known(frame, dict(columns or {}))
     if not frame.height:
         raise AftereffectError("records are empty; one row for each round and arm is needed")
-    return _Reader(frame, _range(reward_range), unread).read()
+    return _Reader(frame, RewardRange.of(reward_range), unread).read()
 
 
 def listed(names: Sequence[str]) -> str:
     """Columns as a message shows them: in one line, whatever their names, and not too long."""
     text = ", ".join(" ".join(name.split()) for name in names) or "none"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}.."
-
-
-def _range(given: Sequence[float] | None) -> tuple[float, float]:
-    if given is None:
-        return 0.0, 1.0
-    found = numbers("reward_range", given)
-    if len(found) != 2 or not np.all(np.isfinite(found)) or not found[0] < found[1]:
-        raise AftereffectError(
-            f"reward_range must be two numbers, the lowest and the highest reward, got {shown(given)}"
-        )
-    return found[0], found[1]
 
 
 def _named_as_known(frame: polars.DataFrame, columns: dict[str, str]) -> tuple[polars.DataFrame, list[str]]:
@@ -144,7 +134,7 @@ def _gone(names: Sequence[str], labels: Sequence[str], shares: Floats) -> list[s
 class _Reader:
     """One table on its way to records."""
 
-    def __init__(self, frame: polars.DataFrame, reward_range: tuple[float, float], unread: list[str]) -> None:
+    def __init__(self, frame: polars.DataFrame, reward_range: RewardRange, unread: list[str]) -> None:
         self.frame, self.range = frame, reward_range
         self.notes = [f"columns not read: {listed(unread)}"] if unread else []
 
@@ -294,18 +284,16 @@ class _Reader:
         else:
             trials = np.ones(self.frame.height)
         if counted:
-            if self.range != (0.0, 1.0):
+            if not self.range.usual:
                 raise AftereffectError("reward_range goes with a column reward, not with successes")
             hits = self._number("successes", 0.0, 1e12, "a count from 0")
             self._refuse_rows("successes", hits > np.nan_to_num(trials), hits, "at most the trials of the row")
             found = hits / np.where(trials > 0, trials, np.nan)
         else:
             hint = (
-                ""
-                if self.range != (0.0, 1.0)
-                else "; for other units say reward_range=(lowest, highest) (--reward-range)"
+                "" if not self.range.usual else "; for other units say reward_range=(lowest, highest) (--reward-range)"
             )
-            found = (self._number("reward", low, high, f"a number from {low:g} to {high:g}{hint}") - low) / (high - low)
+            found = self.range.learned(self._number("reward", low, high, f"a number from {low:g} to {high:g}{hint}"))
         self._refuse_rows("trials", ~np.isnan(found) & np.isnan(trials), trials, "given where there is a reward")
         own = shares[place]
         self._refuse_rows(

@@ -12,6 +12,7 @@ import polars
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
+from aftereffect.model.reward_range import FROM_0_TO_1, RewardRange
 from aftereffect.policies.reading import by_arm, by_label
 
 RECENT = 8  # rounds whose mean split counts as today's: one week's may be a whim
@@ -32,7 +33,7 @@ class Records:
     rewards: Floats
     trials: Floats
     measures: Floats | None = None
-    reward_range: tuple[float, float] = (0.0, 1.0)
+    reward_range: RewardRange = FROM_0_TO_1
     notes: tuple[str, ...] = ()
 
     @property
@@ -48,11 +49,11 @@ class Records:
     @property
     def scale(self) -> float:
         """What a reward of one is in the user's unit."""
-        return self.reward_range[1] - self.reward_range[0]
+        return self.reward_range.scale
 
     def as_told(self, reward: Any) -> Any:
         """A reward in [0, 1] in the user's unit."""
-        return self.reward_range[0] + self.scale * reward
+        return self.reward_range.as_told(reward)
 
     def arm(self, name: Any) -> int:
         """Which arm is called so."""

@@ -26,6 +26,9 @@ class NewProgram(Body):
     floors: dict[str, Share] | None = Field(None, examples=[{"north": 0.1}])
     caps: dict[str, Share] | None = None
     units: int | None = Field(None, ge=1, le=10**9, examples=[300])
+    reward_range: tuple[Reward, Reward] | None = Field(
+        None, examples=[[0, 1]], description="Between which values rewards lie, as they are told and shown."
+    )
     seed: int = Field(0, ge=0, le=2**63 - 1)
     start: dict[str, Share] | None = Field(None, examples=[{"north": 0.5, "centre": 0.3, "south": 0.2}])
     step: float | None = Field(None, gt=0, le=1, examples=[0.1])

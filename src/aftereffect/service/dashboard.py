@@ -118,7 +118,9 @@ async def create_program(request: Request) -> Response:
     arms = [part.strip() for part in str(form.get("arms", "")).split(",") if part.strip()]
     units = str(form.get("units", "")).strip()
     count = forms.whole("units", units) if units else None
-    await run_in_threadpool(lambda: store_of(request).create(name, arms, units=count, by=caller.label, key=_key(form)))
+    options: dict[str, Any] = {"units": count, "reward_range": forms.reward_range(form)}
+    options |= {"by": caller.label, "key": _key(form)}
+    await run_in_threadpool(lambda: store_of(request).create(name, arms, **options))
     return _back(request, name)
 
 

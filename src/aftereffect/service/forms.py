@@ -43,17 +43,20 @@ def allocation(program: Program, form: FormData) -> dict[str, float] | None:
 
 
 def told(program: Program, form: FormData) -> dict[str, Any]:
-    """A round's rewards: successes where there are trials, means where there are none."""
+    """A round's rewards: totals (successes) where there are trials, means where there are none."""
     rewards: dict[str, float] = {}
     trials: dict[str, float] = {}
+    unit = program.reward_range
     for name, reward, count in zip(program.names, _column(form, "reward"), _column(form, "trials"), strict=False):
         if reward:
             value = number(f"the reward of {name!r}", reward)
             if count:
                 tried = whole(f"the trials of {name!r}", count)
-                if not 0 <= value <= tried:
+                least, most = unit.low * tried, unit.high * tried
+                if not least <= value <= most:
+                    what = "successes lie" if unit.usual else "total lies"
                     raise AftereffectError(
-                        f"{name!r} has {tried} trials, so its successes lie between 0 and {tried}, got {reward}"
+                        f"{name!r} has {tried} trials, so its {what} between {least:.12g} and {most:.12g}, got {reward}"
                     )
                 rewards[name], trials[name] = value / tried, float(tried)
             else:
@@ -83,6 +86,14 @@ def limits(program: Program, form: FormData) -> dict[str, Any]:
     return found
 
 
+def reward_range(form: FormData) -> tuple[float, float] | None:
+    """The lowest and the highest reward; None where the form has neither."""
+    given = [str(form.get(name, "")).strip() for name in ("lowest", "highest")]
+    if not any(given):
+        return None
+    return number("the lowest reward", given[0]), number("the highest reward", given[1])
+
+
 def arm(form: FormData) -> str:
     """An arm's name."""
     return str(form.get("arm", "")).strip()
@@ -98,7 +109,7 @@ def as_text(content: bytes) -> str:
 
 def rows_of(program: Program, text: str) -> list[Row]:
     """A table of rewards as it will be told, every round and arm of it known."""
-    rows = read_rewards(text)
+    rows = read_rewards(text, program.reward_range)
     for row in rows:
         if row.round is None:
             raise AftereffectError("the table needs the column round: it says which rounds the rewards are of")

@@ -8,6 +8,7 @@ import numpy as np
 
 from aftereffect.model.curves import Floats
 from aftereffect.model.impacts import discounted_average
+from aftereffect.model.reward_range import RewardRange
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.curve_thompson import believed
 from aftereffect.policies.curves.estimates import BAND, seen_means
@@ -26,7 +27,7 @@ NODES_DRAWN = 101
 def program_view(program: Program, search: str = "", before: int | None = None, audit: bool = False) -> dict[str, Any]:
     """Everything that the page's template names."""
     shown = program.show()
-    found, older = _events(program, shown["events"], search, before)
+    found, older = _events(program, shown, search, before)
     advice = shown["asked"]
     rounds = latest_rounds(program, shown["rounds"])
     deployed = [row["allocation"] for row in rounds]
@@ -69,21 +70,25 @@ def latest_rounds(program: Program, count: int) -> list[dict[str, Any]]:
     return program.log_after(max(0, count - ROUNDS_DRAWN), ROUNDS_DRAWN)
 
 
-def _events(program: Program, count: int, search: str, before: int | None) -> tuple[list[dict[str, Any]], int | None]:
+def _events(
+    program: Program, shown: dict[str, Any], search: str, before: int | None
+) -> tuple[list[dict[str, Any]], int | None]:
     """The page's part of the log, latest first, and where the older part begins."""
+    count, counted = shown["events"], RewardRange.of(shown["reward_range"]).usual
     end = count if before is None else max(0, min(count, before - 1))
     if search:
-        rows = [_row(event) for event in program.events(after=max(0, count - SEARCHED))]
+        rows = [_row(event, counted) for event in program.events(after=max(0, count - SEARCHED))]
         wanted = search.casefold()
         found = [row for row in rows if wanted in f"{row['words']} {row['by']} {row['at']}".casefold()]
         return found[::-1][:EVENTS_SHOWN], None
     first = max(0, end - EVENTS_SHOWN)
-    rows = [_row(event) for event in program.events(after=first, limit=end - first)] if end else []
+    rows = [_row(event, counted) for event in program.events(after=first, limit=end - first)] if end else []
     return rows[::-1], first + 1 if first > 0 else None
 
 
-def _row(event: dict[str, Any]) -> dict[str, Any]:
-    return {"number": event["sequence"], "at": event["at"], "by": event["by"] or "", "words": event_in_words(event)}
+def _row(event: dict[str, Any], counted: bool) -> dict[str, Any]:
+    words = event_in_words(event, counted)
+    return {"number": event["sequence"], "at": event["at"], "by": event["by"] or "", "words": words}
 
 
 def _open(program: Program, latest: list[dict[str, Any]], shown: dict[str, Any]) -> list[dict[str, Any]]:
@@ -121,7 +126,9 @@ def _audited(program: Program) -> dict[str, Any]:
 
 def charts(program: Program) -> dict[str, Any]:
     """The numbers behind the page's charts."""
-    shown, found = program.show(), program.look(curves)
+    shown = program.show()
+    unit = RewardRange.of(shown["reward_range"])
+    found = program.look(lambda agent: curves(agent, unit))
     known = {} if shown["archived"] else program.explain().get("memory", {})
     memory = known.get("given", known.get("estimate"))
     rounds = latest_rounds(program, shown["rounds"])
@@ -146,26 +153,26 @@ def _impacts(arms: list[str], rounds: list[dict[str, Any]], memory: float) -> li
     return [{"label": arm, "values": values} for arm, values in zip(arms, impacts.T.tolist(), strict=True)]
 
 
-def curves(agent: Agent) -> list[dict[str, Any]]:
-    """Each arm's curve with its band and the means that were seen, where the policy keeps curves."""
+def curves(agent: Agent, unit: RewardRange) -> list[dict[str, Any]]:
+    """Each arm's curve with its band and the means that were seen, in the user's unit, where the policy keeps curves."""
     state = getattr(agent.state, "curves", agent.state)
     if not isinstance(state, CurvesState) or not state.banks["count"].any():
         return []
     mean, deviation = believed(state)
-    return [_drawn(state, k, mean[k], deviation[k]) | {"arm": name} for k, name in enumerate(agent.arm_names)]
+    return [_drawn(state, k, mean[k], deviation[k], unit) | {"arm": name} for k, name in enumerate(agent.arm_names)]
 
 
-def _drawn(state: CurvesState, k: int, mean: Floats, deviation: Floats) -> dict[str, Any]:
+def _drawn(state: CurvesState, k: int, mean: Floats, deviation: Floats, unit: RewardRange) -> dict[str, Any]:
     """An arm's curve at as many nodes as a chart shows, and wherever it was seen."""
     steps = len(mean) - 1
     seen, means, _ = seen_means(state, k)
     nodes = np.union1d(np.linspace(0, steps, NODES_DRAWN).round().astype(int), seen)
-    found = dict(zip(seen.tolist(), means.tolist(), strict=True))
+    found = dict(zip(seen.tolist(), unit.as_told(means).tolist(), strict=True))
     return {
         "share": (nodes / steps).tolist(),
-        "estimate": mean[nodes].tolist(),
-        "low": (mean - BAND * deviation)[nodes].clip(0, 1).tolist(),
-        "high": (mean + BAND * deviation)[nodes].clip(0, 1).tolist(),
+        "estimate": unit.as_told(mean[nodes]).tolist(),
+        "low": unit.as_told((mean - BAND * deviation)[nodes].clip(0, 1)).tolist(),
+        "high": unit.as_told((mean + BAND * deviation)[nodes].clip(0, 1)).tolist(),
         "seen": [found.get(node) for node in nodes.tolist()],
     }
 

@@ -12,8 +12,8 @@ def split_in_words(shares: dict[str, float]) -> str:
     return ", ".join(f"{arm} {100 * share:.1f} %" for arm, share in shares.items())
 
 
-def event_in_words(event: dict[str, Any]) -> str:
-    """One line for an event of any kind."""
+def event_in_words(event: dict[str, Any], counted: bool = True) -> str:
+    """One line for an event of any kind; `counted`: rewards with trials are successes among them."""
     request, answer, kind = event["request"], event["answer"], event["kind"]
     if kind == "create":
         return f"Created with {', '.join(request['arms'])}, decided by {request['policy']}"
@@ -23,7 +23,7 @@ def event_in_words(event: dict[str, Any]) -> str:
         as_advised = "as advised" if request.get("allocation") is None else "differently"
         return f"Round {answer['round']}: deployed {as_advised}, {split_in_words(answer['allocation'])}"
     if kind == "tell":
-        return _tell_in_words(request, answer)
+        return _tell_in_words(request, answer, counted)
     if kind == "limits":
         return f"Limits changed: floors {split_in_words(request.get('floors') or {}) or 'as before'}; caps " + (
             split_in_words(request.get("caps") or {}) or "as before"
@@ -34,16 +34,19 @@ def event_in_words(event: dict[str, Any]) -> str:
     return f"{kind.replace('-', ' ').replace('_', ' ').capitalize()} {named}".strip()
 
 
-def _tell_in_words(request: dict[str, Any], answer: dict[str, Any]) -> str:
+def _tell_in_words(request: dict[str, Any], answer: dict[str, Any], counted: bool) -> str:
     number, rewards = answer.get("round"), request.get("rewards")
     if rewards is None:
         return f"Round {number}: closed without rewards"
     trials = request.get("trials") or {}
-    parts = [
-        f"{arm} {round(value * trials[arm], 3):g} of {trials[arm]:g}" if arm in trials else f"{arm} {value:.4g}"
-        for arm, value in rewards.items()
-    ]
+    parts = [f"{arm} {_outcome(value, trials.get(arm), counted)}" for arm, value in rewards.items()]
     return f"Round {number}: {'corrected to' if request.get('replace') else 'told'} {', '.join(parts)}"
+
+
+def _outcome(mean: float, trials: float | None, counted: bool) -> str:
+    if trials is None:
+        return f"{mean:.6g}"
+    return f"{round(mean * trials, 3):g} of {trials:g}" if counted else f"{mean:.6g} ({trials:g} trials)"
 
 
 def alarms(reasons: dict[str, Any]) -> list[str]:
