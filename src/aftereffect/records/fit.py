@@ -18,7 +18,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson, levels_near
-from aftereffect.policies.curves.estimates import BAND, Component, fold, mixture, observations, seen_means
+from aftereffect.policies.curves.estimates import BAND, Curves, fold, mixture, observations, seen_means
 from aftereffect.policies.curves.state import CurvesState
 from aftereffect.policies.curves.tracks import estimated_memory
 from aftereffect.policies.explanation import half_life
@@ -30,7 +30,7 @@ from aftereffect.records.fair import Measures
 from aftereffect.records.reading import read_records
 from aftereffect.records.summary import summary
 from aftereffect.records.table import RECENT, Records
-from aftereffect.records.trend import Leaning, leanings
+from aftereffect.records.trend import Leanings, leanings
 
 
 @dataclass(frozen=True)
@@ -95,22 +95,24 @@ class Fit:
     def now(self) -> Now:
         """The split of the latest rounds and the impact that the past has made."""
         recent, last = self._recent, self.records.shares[-1]
-        weight = np.zeros(len(self.state.tracks))
-        for part in self.parts:
-            weight[part.track] += part.weight
-        impact = weight @ self.state.impact
+        impact = self.believed @ self.state.impact
         named = self.records.by_name
         return Now(named(recent), named(last), named(impact), self.what_if(recent).expected)
 
-    @cached_property
-    def parts(self) -> list[Component]:
+    @property
+    def curves(self) -> Curves:
         """Everything the evidence leaves in, with covariances to today's split."""
-        return [part for part, _ in self.leanings]
+        return self.leanings.curves
 
     @cached_property
-    def leanings(self) -> list[Leaning]:
+    def leanings(self) -> Leanings:
         """The same with what arms have in common."""
         return leanings(self.state, self.home)
+
+    @cached_property
+    def believed(self) -> Floats:
+        """How far each track is believed."""
+        return self.curves.believed(len(self.state.tracks))
 
     @cached_property
     def gains(self) -> Gains:
@@ -120,7 +122,7 @@ class Fit:
     @cached_property
     def estimates(self) -> tuple[Floats, Floats]:
         """Mean and deviation of every arm's curve; (arms, N + 1) each."""
-        return mixture(self.parts)
+        return mixture(self.curves)
 
     def expected_of(self, levels: Ints) -> float:
         """What some levels earn in the long run, by the estimates, in [0, 1]."""

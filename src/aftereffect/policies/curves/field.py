@@ -85,6 +85,52 @@ def factorise(diagonal: Floats, beside: Floats, second: Floats, weight: Floats) 
 
 
 @kernel
+def solve_both(
+    diagonal: Floats, beside: Floats, second: Floats, weight: Floats, left: Floats, right: Floats
+) -> tuple[float, float, float]:
+    """`factorise`, then `solve` for two vectors; gives what these do, bit by bit, in half the time.
+
+    A pivot waits for the one before it, and each step of a solution for its factor: here they wait together.
+    """
+    nodes = diagonal.shape[0]
+    total, product, length, length2 = 0.0, 1.0, 0.0, 0.0
+    before, before2 = 1.0, 1.0
+    low, far, far2 = 0.0, 0.0, 0.0
+    one, two, other, other2 = 0.0, 0.0, 0.0, 0.0  # what the vectors have become one and two nodes before
+    for i in range(nodes):
+        whole = diagonal[i] + weight[i]
+        pivot = whole - low * low * before - far * far * before2
+        if pivot < SMALLEST_PIVOT * whole:
+            pivot = SMALLEST_PIVOT * whole
+        diagonal[i] = pivot
+        value, value2 = left[i] - low * one - far * two, right[i] - low * other - far * other2
+        two, one, other2, other = one, value, other, value2
+        scaled, scaled2 = value / pivot, value2 / pivot
+        length += value * scaled
+        length2 += value2 * scaled2
+        left[i], right[i] = scaled, scaled2
+        inverse = 1.0 / pivot
+        next_low = (beside[i] - low * far2 * before) * inverse
+        next_far = second[i] * inverse
+        beside[i] = next_low
+        second[i] = next_far
+        far, far2 = far2, next_far
+        low = next_low
+        before2, before = before, pivot
+        product *= pivot
+        if product > 1e100 or product < 1e-100:
+            total += math.log(product)
+            product = 1.0
+    one, two, other, other2 = 0.0, 0.0, 0.0, 0.0
+    for i in range(nodes - 1, -1, -1):
+        value = left[i] - beside[i] * one - second[i] * two
+        value2 = right[i] - beside[i] * other - second[i] * other2
+        left[i], right[i] = value, value2
+        two, one, other2, other = one, value, other, value2
+    return total + math.log(product), length, length2
+
+
+@kernel
 def solve(diagonal: Floats, beside: Floats, second: Floats, vector: Floats) -> float:
     """Solve with the factorised field in place; gives the old vector times the solution."""
     nodes = diagonal.shape[0]
