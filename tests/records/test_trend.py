@@ -9,7 +9,7 @@ import aftereffect as ae
 from aftereffect._compile import in_python
 from aftereffect.policies.curves.field import prior_precisions
 from aftereffect.policies.curves.fit import LEVEL
-from aftereffect.records.trend import OWN, SHARED, booked_of, leanings, learned_slopes, unit_lines
+from aftereffect.records.trend import LOCAL, OWN, SHARED, booked_of, leanings, learned_slopes, unit_lines
 from tests.records.worlds import World, saturating, tiring, usual
 
 
@@ -56,6 +56,7 @@ def written_out(fit, track, field):
 @pytest.mark.parametrize("place", [0, -1])
 def test_curves_are_those_of_the_model_written_out(fit, place, monkeypatch):
     monkeypatch.setattr("aftereffect.records.trend.BEND", 0.0)
+    monkeypatch.setattr("aftereffect.records.trend.LOCAL", np.inf)
     curves, shared = leanings(fit.state, fit.home)
     mean, covariance, _ = written_out(fit, curves.track[place], curves.field[place])
     _, arms, nodes = curves.mean.shape
@@ -77,6 +78,7 @@ def test_weights_have_the_evidence_for_slopes_in_them(fit):
 
 def test_a_gain_has_what_arms_share_in_it(fit, monkeypatch):
     monkeypatch.setattr("aftereffect.records.trend.BEND", 0.0)
+    monkeypatch.setattr("aftereffect.records.trend.LOCAL", np.inf)
     fresh = ae.fit(fit.records, memory=0.5)
     levels = np.array([20, 60, 50, 70])
     curves, nodes = fresh.curves, fit.steps + 1
@@ -86,6 +88,36 @@ def test_a_gain_has_what_arms_share_in_it(fit, monkeypatch):
         weight[k * nodes + levels[k]] += levels[k] / fit.steps
         weight[k * nodes + fit.home[k]] -= fit.home[k] / fit.steps
     assert fresh.gains.of(levels).deviation[0] == pytest.approx(np.sqrt(weight @ covariance @ weight), rel=1e-3)
+
+
+def test_beyond_what_was_seen_half_of_what_sets_an_arm_apart_is_forgotten(fit, monkeypatch):
+    now = leanings(fit.state, fit.home).curves
+    monkeypatch.setattr("aftereffect.records.trend.LOCAL", np.inf)
+    on = leanings(fit.state, fit.home).curves  # as if all of it lasted
+    rate, place = fit.state.belief["rate"][0], np.arange(fit.steps + 1) / fit.steps
+    for c in range(3):
+        for k in range(4):
+            seen = np.flatnonzero(fit.state.banks["count"][now.track[c], k] > 0)
+            beyond = np.maximum(0, np.maximum(place[seen[0]] - place, place - place[seen[-1]]))
+            rho = np.exp(-0.5 * (beyond / LOCAL) ** 2)
+            apart = on.mean[c, k] - rate
+            np.testing.assert_allclose(now.mean[c, k] - rate, 0.5 * (1 + rho) * apart, atol=1e-12)
+            added = now.variance[c, k] - on.variance[c, k]
+            np.testing.assert_allclose(added, (1 - (0.5 * (1 + rho)) ** 2) * apart**2, atol=1e-12)
+            # of two parts of the same variance, the one with the correlation rho: their sum there, given the sum here
+            sums = np.stack([np.full_like(rho, 2.0), 1 + rho, 1 + rho, np.full_like(rho, 2.0)], -1).reshape(-1, 2, 2)
+            left = sums[:, 1, 1] - sums[:, 0, 1] ** 2 / sums[:, 0, 0]
+            np.testing.assert_allclose(added, left * apart**2 / 2, atol=1e-12)
+
+
+def test_advice_does_not_climb_a_peak_beyond_its_top():
+    """Every arm rises where it was seen and falls soon after: no record says so."""
+    peak = [lambda x, top=top: 0.2 + top * np.exp(-0.5 * ((x - 0.33) / 0.08) ** 2) for top in (0.5, 0.4, 0.3, 0.3)]
+    world = World(peak, 0.2, 400, np.full(4, 0.25))
+    best = ae.fit(world.rows(104, seed=6)).best()
+    split = list(best.allocation.values())
+    assert max(split) < 0.6
+    assert world.utility(split) > 0.97 * world.utility(world.base)
 
 
 def test_slopes_that_are_not_told_are_those_of_the_other_arms():

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from aftereffect.records.fit import Fit
     from aftereffect.records.trend import Leanings
 
-CAUTION = 1.5  # a chance of one in fifteen, if nobody says
+CAUTION = 1.28  # a chance of one in ten, if nobody says
 LOSS = 0.01  # of what today's split earns: less than that is no loss worth avoiding
 SURER = 0.2  # times the caution: deviations of the gain that are charged
 PRICES = 20  # of variance tried, and as many more between the two that matter

@@ -163,7 +163,7 @@ class Fit:
     def curve(self, name: str) -> polars.DataFrame:
         """An arm's response to each share if it is held: share, estimate, low, high (95 percent), observations.
 
-        Where nobody looked the band widens and the estimate goes back to the arm's own level and the slope that arms share.
+        Where nobody looked the band widens, and the estimate goes part of the way back to the rate that is typical of all arms.
         """
         k = self.records.arm(name)
         mean, deviation = (table[k] for table in self.estimates)
@@ -203,8 +203,8 @@ class Fit:
         """The split we would take: the largest expected gain over today's that hardly risks a loss.
 
         `floors` and `caps` are one number for all or by name; without them, those that the fit was given. `caution` says how
-        sure it must be not to earn over 1 percent less than today's split: so many deviations of a normal distribution, 1.5
-        for 14 in 15, 2 for 98 in 100. `caution=0` believes the estimates. `seen_only` keeps every share where its arm was seen.
+        sure it must be not to earn over 1 percent less than today's split: so many deviations of a normal distribution, 1.28
+        for 9 in 10, 2 for 98 in 100. `caution=0` believes the estimates. `seen_only` keeps every share where its arm was seen.
         Where the records have measures, `tolerance` is how far apart those of two arms may be.
         """
         limits = self.limits if floors is None and caps is None else self.records.limits(floors, caps)

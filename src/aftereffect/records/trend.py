@@ -6,6 +6,9 @@ together often tell. So beside its level and its field every curve has a trend, 
 is so many times the arm's rate: that of all arms plus a part of the arm's own, both unknown. Given a track and a field
 everything is Gaussian still: with s the line of slope one, w the weights and y the means booked, a fit's residual w (y - fitted)
 is what a regression on s needs, and s less the fit to s itself is what a slope adds to the curve at every share.
+
+That a curve runs on as it was seen would be believed too easily: a response that is high and rises may be near its peak, and
+inside a narrow range no record says so. So half of what sets a curve apart from the typical rate counts as local (see `local`).
 """
 
 from __future__ import annotations
@@ -17,14 +20,15 @@ import numpy as np
 from aftereffect._compile import kernel
 from aftereffect.model.curves import Floats, Records
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.curves.estimates import KEPT, Curves, at_levels, curves_under, gone_on
+from aftereffect.policies.curves.estimates import KEPT, Curves, at_levels, curves_under, gone_on, outside
 from aftereffect.policies.curves.fit import MISFIT, Posterior, empty_posterior, fit_arm
 from aftereffect.policies.curves.state import CurvesState
 from aftereffect.policies.curves.tracks import TEMPERED
 
 SHARED = 0.7  # deviation of the slope that all arms have, in the arm's rate for a whole share
 OWN = 0.2  # of an arm's own part of it
-BEND = 0.35  # of the slope by which a curve may go on differently beyond where it was seen
+BEND = 0.2  # of the slope by which a curve may go on differently beyond where it was seen
+LOCAL = 0.3  # share beyond it over which what is local of a curve is forgotten
 
 
 class Leanings(NamedTuple):
@@ -62,11 +66,28 @@ def leanings(state: CurvesState, reference: Ints) -> Leanings:
 
     lift, track, field, variance, column = lift[kept], track[kept], field[kept], variance[kept], column[kept]
     mean = (mean[kept] + slopes.mean[kept, :, None] * lift).clip(0.0, 1.0)
+    lasting, doubts = local(state, track, mean)
+    rate = state.belief["rate"][0]
+    mean = rate + lasting * (mean - rate)
+    column *= lasting * at_levels(lasting, reference)
     shared, own = slopes.shared[kept, :, None] * lift, slopes.own[kept, :, None] * lift
-    for off in (shared, own, *gone_on(state.banks["count"][track], mean, BEND)):
+    for off in (shared, own, *gone_on(state.banks["count"][track], mean, BEND), *doubts):
         variance += off**2
         column += off * at_levels(off, reference)
-    return Leanings(Curves(believed[kept], track, field, mean, variance, column), shared)
+    return Leanings(Curves(believed[kept], track, field, mean, variance, column), lasting * shared)
+
+
+def local(state: CurvesState, track: Ints, mean: Floats) -> tuple[Floats, tuple[Floats, Floats]]:
+    """Beyond where an arm was seen: which part of its distance from the typical rate lasts, and the doubt below and above.
+
+    Let that distance D be the sum of two of the same variance, one that lasts and one that is forgotten with the correlation
+    rho = exp(-(d / LOCAL)^2 / 2) at a share d beyond what was seen. Given D, (1 + rho) / 2 of it is left there in the mean; the
+    variance is what that leaves of D^2, the best guess of the two variances together.
+    """
+    below, above = outside(state.banks["count"])
+    lasting = (0.5 * (1.0 + np.exp(-0.5 * ((below + above) / LOCAL) ** 2)))[track]
+    doubt = np.sqrt(1.0 - lasting**2) * np.abs(mean - state.belief["rate"][0])
+    return lasting, (np.where(below[track] > 0, doubt, 0.0), np.where(above[track] > 0, doubt, 0.0))
 
 
 def unit_lines(state: CurvesState, reference: Ints) -> Floats:

@@ -193,14 +193,21 @@ def gone_on(count: Floats, mean: Floats, trend: float = TREND) -> tuple[Floats, 
     just goes on: it tires, or saturates late. A straight line of unknown slope on either side allows for that, so that nobody
     is told to give everything to one arm because its level is the highest. Tables are (.., arms, N + 1).
     """
-    nodes, seen = mean.shape[-1], count > 0
-    place, ever = np.arange(nodes) / (nodes - 1), seen.any(axis=-1, keepdims=True)
-    first = seen.argmax(axis=-1)[..., None]
-    last = nodes - 1 - seen[..., ::-1].argmax(axis=-1)[..., None]
-    slope = np.where(ever, trend, 0.0)
-    below = slope * np.take_along_axis(mean, first, -1) * np.maximum(0.0, place[first] - place)
-    above = slope * np.take_along_axis(mean, last, -1) * np.maximum(0.0, place - place[last])
-    return below, above
+    (first, last), (below, above) = edges(count), outside(count)
+    return trend * np.take_along_axis(mean, first, -1) * below, trend * np.take_along_axis(mean, last, -1) * above
+
+
+def edges(count: Floats) -> tuple[Ints, Ints]:
+    """The lowest and the highest node at which each arm was seen; (.., arms, 1) each."""
+    seen = count > 0
+    return seen.argmax(axis=-1)[..., None], count.shape[-1] - 1 - seen[..., ::-1].argmax(axis=-1)[..., None]
+
+
+def outside(count: Floats) -> tuple[Floats, Floats]:
+    """How far each node lies below and above what was seen of its arm; zero for arms that were never seen."""
+    nodes, ever = count.shape[-1], (count > 0).any(axis=-1, keepdims=True)
+    (first, last), place = edges(count), np.arange(nodes)
+    return tuple(np.where(ever, np.maximum(0, off) / (nodes - 1), 0.0) for off in (first - place, place - last))  # type: ignore[return-value]
 
 
 def mixture(curves: Curves) -> tuple[Floats, Floats]:
