@@ -110,14 +110,15 @@ def test_beyond_what_was_seen_half_of_what_sets_an_arm_apart_is_forgotten(fit, m
             np.testing.assert_allclose(added, left * apart**2 / 2, atol=1e-12)
 
 
-def test_advice_does_not_climb_a_peak_beyond_its_top():
-    """Every arm rises where it was seen and falls soon after: no record says so."""
-    peak = [lambda x, top=top: 0.2 + top * np.exp(-0.5 * ((x - 0.33) / 0.08) ** 2) for top in (0.5, 0.4, 0.3, 0.3)]
-    world = World(peak, 0.2, 400, np.full(4, 0.25))
-    best = ae.fit(world.rows(104, seed=6)).best()
-    split = list(best.allocation.values())
-    assert max(split) < 0.6
-    assert world.utility(split) > 0.97 * world.utility(world.base)
+def test_not_everything_goes_to_an_arm_whose_response_rises_where_it_was_seen():
+    """All fall again soon after, which no record says: giving all to the first would lose nearly half."""
+    tops = (0.6, 0.4, 0.3, 0.3, 0.2)
+    peaks = [lambda x, top=top: 0.2 + top * np.exp(-0.5 * ((x - 0.35) / 0.12) ** 2) for top in tops]
+    world = World(peaks, 0.7, 400, np.full(5, 0.2))
+    for seed in (6, 7, 8):
+        split = list(ae.fit(world.rows(104, seed)).best().allocation.values())
+        assert max(split) < 0.6
+        assert world.utility(split) > world.utility(world.base)
 
 
 def test_slopes_that_are_not_told_are_those_of_the_other_arms():
