@@ -1,6 +1,6 @@
 """Records: how much of the best split's gain a fit's advice earns, whether its bands hold, and how fast records are read.
 
-`python -m bench.records [--worlds weekly|others|held-out|narrow] [--runs R] [--seed S] [--wander slow|fresh]` prints the two first.
+`python -m bench.records [--worlds weekly|others|..] [--runs R] [--seed S] [--wander slow|fresh]` prints the two first.
 """
 
 from __future__ import annotations
