@@ -200,11 +200,11 @@ def advice_on(fit: Fit, levels: Ints, shares: Floats | None = None) -> Advice:
     """What some levels should bring; `shares` are what they stand for, where that is no level."""
     told, scale, name_all = fit.records.as_told, fit.records.scale, fit.records.by_name
     gain, split = fit.gains.of(levels), levels / fit.steps
-    mean = fit.estimates[0]
+    given = split if shares is None else shares
     path = way_to(fit, split)
     measured = None if fit.records.measures is None else fit.measures.of(levels)
     return Advice(
-        allocation=name_all(split if shares is None else shares),
+        allocation=name_all(given),
         expected=float(told(fit.expected_of(levels))),
         expected_next=float(path["expected"][0]),
         current=float(told(fit.expected_of(fit.home))),
@@ -212,7 +212,7 @@ def advice_on(fit: Fit, levels: Ints, shares: Floats | None = None) -> Advice:
         gain_low=scale * gain.quantile(0.025),
         gain_high=scale * gain.quantile(0.975),
         chance_better=gain.chance_above(0.0),
-        reasons={name: _reason(fit, k, int(levels[k]), mean[k]) for k, name in enumerate(fit.names)},
+        reasons={name: _reason(fit, k, int(levels[k]), given[k]) for k, name in enumerate(fit.names)},
         unseen=tuple(filter(None, (unseen_share(fit, k, int(level)) for k, level in enumerate(levels)))),
         measures=None if measured is None else name_all(measured),
         gap=None if measured is None else float(np.ptp(measured)),
@@ -239,16 +239,16 @@ def way_to(fit: Fit, split: Floats) -> polars.DataFrame:
     return polars.DataFrame(rows)
 
 
-def _reason(fit: Fit, k: int, level: int, mean: Floats) -> str:
-    """Why this share, from what is estimated there and at today's."""
-    told, home, steps = fit.records.as_told, int(fit.home[k]), fit.steps
-    here, there = f"{told(mean[home]):.3g}", f"{told(mean[level]):.3g}"
+def _reason(fit: Fit, k: int, level: int, share: float) -> str:
+    """Why this share, from what is estimated at its level and at today's."""
+    told, mean, home, steps = fit.records.as_told, fit.estimates[0][k], int(fit.home[k]), fit.steps
+    here, there, today = f"{told(mean[home]):.3g}", f"{told(mean[level]):.3g}", percent(fit.recent[k])
     if level == home:
-        return f"stays at {percent(home / steps)}, where it responds with {here}"
+        return f"stays at {today}, where it responds with {here}"
     change = "more" if level > home else "less"
     worth = told(mean[level]) * level / steps - told(mean[home]) * home / steps
     return (
-        f"{change}: {percent(home / steps)} to {percent(level / steps)}; responds with {there} there against {here} today, so "
+        f"{change}: {today} to {percent(share)}; responds with {there} there against {here} today, so "
         f"its part of the result {'rises' if worth >= 0 else 'falls'} by {abs(worth):.3g}"
     )
 

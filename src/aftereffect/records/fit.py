@@ -94,7 +94,7 @@ class Fit:
     @cached_property
     def now(self) -> Now:
         """The split of the latest rounds and the impact that the past has made."""
-        recent, last = self._recent, self.records.shares[-1]
+        recent, last = self.recent, self.records.shares[-1]
         impact = self.believed @ self.state.impact
         named = self.records.by_name
         return Now(named(recent), named(last), named(impact), self.what_if(recent).expected)
@@ -131,10 +131,11 @@ class Fit:
     @cached_property
     def home(self) -> Ints:
         """Today's split in levels."""
-        return levels_near(Grid(self.steps, *Limits.of(self.records.arms).levels(self.steps, zero=True)), self._recent)
+        return levels_near(Grid(self.steps, *Limits.of(self.records.arms).levels(self.steps, zero=True)), self.recent)
 
     @cached_property
-    def _recent(self) -> Floats:
+    def recent(self) -> Floats:
+        """Today's split: the mean of the latest rounds."""
         mean = self.records.shares[-RECENT:].mean(axis=0)
         return np.asarray(mean / mean.sum())
 

@@ -161,7 +161,7 @@ def unknown(fit: Fit, best: Advice, check: Check) -> Iterator[str]:
     """What nobody can know from these records."""
     guesses = [unseen_share(fit, k, round(best.allocation[name] * fit.steps)) for k, name in enumerate(fit.names)]
     for line in filter(None, guesses):
-        yield f"{line}: the estimate there is a guess from the arm's level, and the band is wide"
+        yield f"{line}: the estimate there is a guess from how the arm and all arms respond, and the band is wide"
     if not fit.memory.given and not fit.memory.can_tell:
         yield "how strongly the past weighs: a change that is held for a while would tell"
     low, high = fit.visited
