@@ -30,6 +30,20 @@ def test_without_aftereffect_nobody_claims_one():
     assert gain < 2 * error + 2.0
 
 
+def test_where_responses_have_changed_the_suggestion_begins_with_that():
+    rng, rows = np.random.default_rng(3), []
+    for t in range(120):
+        for arm, share in zip("abc", rng.dirichlet([20] * 3), strict=True):
+            trials = int(300 * share)
+            rate = 0.6 if arm == "a" and t > 60 else 0.3
+            rows.append({"round": t, "arm": arm, "trials": trials, "successes": rng.binomial(trials, rate)})
+    fit = ae.fit(rows)
+    assert fit.check().drifting
+    assert "latest rounds alone" in fit.summary()["words"]["suggested"][0]
+    still = ae.fit([row for row in rows if row["round"] <= 60])
+    assert not any("drift" in line for line in still.summary()["words"]["suggested"])
+
+
 def test_what_residuals_go_with_is_found():
     rng = np.random.default_rng(5)
     shares = rng.dirichlet([20] * 3, 120)

@@ -44,7 +44,7 @@ def summary(fit: Fit, tolerance: float | None = None) -> dict[str, Any]:
         "check": dataclasses.asdict(check) | {"words": list(check.words)},
         "words": {
             "known": list(known(fit)),
-            "suggested": list(suggested(fit, best, careful)),
+            "suggested": list(suggested(fit, best, careful, check)),
             "sure": list(how_sure(best, check)),
             "unknown": list(unknown(fit, best, check)),
         },
@@ -129,8 +129,10 @@ def known(fit: Fit) -> Iterator[str]:
         )
 
 
-def suggested(fit: Fit, best: Advice, careful: Advice | None) -> Iterator[str]:
+def suggested(fit: Fit, best: Advice, careful: Advice | None, check: Check) -> Iterator[str]:
     """What we would do."""
+    if check.drifting:
+        yield "responses drift, so before anything else look at the latest rounds alone: what follows rests on all of them"
     if not best.moves:
         yield "stay with today's split: nothing is likely enough to be better"
         return
