@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -31,7 +33,8 @@ def test_without_aftereffect_nobody_claims_one():
 
 
 def test_where_responses_have_changed_the_suggestion_begins_with_that():
-    rng, rows = np.random.default_rng(3), []
+    rng = np.random.default_rng(3)
+    rows: list[dict[str, Any]] = []
     for t in range(120):
         for arm, share in zip("abc", rng.dirichlet([20] * 3), strict=True):
             trials = int(300 * share)
