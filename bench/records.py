@@ -1,6 +1,6 @@
 """Records: how much of the best split's gain a fit's advice earns, whether its bands hold, and how fast records are read.
 
-`python -m bench.records [--worlds weekly|others|held-out] [--runs R] [--seed S] [--wander slow|fresh]` prints the first two.
+`python -m bench.records [--worlds weekly|others|..] [--runs R] [--seed S] [--wander slow|fresh]` prints the two first.
 """
 
 from __future__ import annotations
@@ -83,9 +83,10 @@ def weekly_worlds(runs: int, seed: int, how: str) -> Iterator[World]:
             yield world(scenario.name, family.draw(seed + run), seed + 1000 * run, how)
 
 
-# Families that are neither the arena's nor the prior's. The advice's caution was chosen on the first, never on the second.
+# Families that are neither the arena's nor the prior's. The advice's constants were chosen on the first, never on the others.
 CHOSEN_ON = ("saturating", "tiring", "bump", "linear", "logistic", "low rates")
 HELD_OUT = ("hill", "power", "kinked", "valley", "waves", "of every kind")
+NARROW = ("hump", "spire", "threshold", "dip", "rise and fall")  # what turns soon after where anybody looked
 
 
 def other_worlds(runs: int, seed: int, how: str, kinds: Sequence[str] = CHOSEN_ON) -> Iterator[World]:
@@ -109,6 +110,10 @@ def held_out_worlds(runs: int, seed: int, how: str) -> Iterator[World]:
     return other_worlds(runs, seed, how, HELD_OUT)
 
 
+def narrow_worlds(runs: int, seed: int, how: str) -> Iterator[World]:
+    return other_worlds(runs, seed, how, NARROW)
+
+
 def _curve(kind: str, rng: np.random.Generator) -> Any:
     low, size, place = rng.uniform(0.05, 0.4), rng.uniform(0.1, 0.5), rng.uniform(0.1, 0.6)
     if kind == "low rates":
@@ -127,6 +132,13 @@ def _curve(kind: str, rng: np.random.Generator) -> Any:
         "power": lambda x: low + size * (np.sqrt(x) if speed < 4 else 1 - np.sqrt(x)),
         "kinked": lambda x: low + size * (np.minimum(x, place) / place if speed < 4 else np.maximum(0, 1 - x / place)),
         "valley": lambda x: low + size * np.minimum(1, np.abs(x - place) / 0.5),
+        "hump": lambda x: low + size * x / place * np.exp(1 - x / place),
+        "spire": lambda x: low + size / (1 + ((x - place) / (0.7 * width)) ** 2),
+        "threshold": lambda x: (
+            low + size * (1 - np.clip((x - place) / 0.3, 0, 1) if speed < 4 else np.clip((x - place) / 0.3, 0, 1))
+        ),
+        "dip": lambda x: low + size * (1 - np.exp(-0.5 * ((x - place) / (0.6 * width)) ** 2)),
+        "rise and fall": lambda x: low + size * (1 - np.exp(-40 * width * x)) * np.exp(-0.5 * speed * x),
         "waves": lambda x: low + 0.5 * size * (1 + np.sin(speed * x + 20 * place)),
     }[kind]
 
@@ -219,7 +231,7 @@ def a_million_rows() -> list[Row]:
     ]
 
 
-WORLDS = {"weekly": weekly_worlds, "others": other_worlds, "held-out": held_out_worlds}
+WORLDS = {"weekly": weekly_worlds, "others": other_worlds, "held-out": held_out_worlds, "narrow": narrow_worlds}
 
 
 def main() -> None:

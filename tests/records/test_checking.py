@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,21 @@ def test_a_right_model_foretells_as_it_should_and_better_than_its_rivals():
 def test_without_aftereffect_nobody_claims_one():
     gain, error = ae.fit(steep(0.0).rows(60, seed=4)).check().against_no_aftereffect
     assert gain < 2 * error + 2.0
+
+
+def test_where_responses_have_changed_the_suggestion_begins_with_that():
+    rng = np.random.default_rng(3)
+    rows: list[dict[str, Any]] = []
+    for t in range(120):
+        for arm, share in zip("abc", rng.dirichlet([20] * 3), strict=True):
+            trials = int(300 * share)
+            rate = 0.6 if arm == "a" and t > 60 else 0.3
+            rows.append({"round": t, "arm": arm, "trials": trials, "successes": rng.binomial(trials, rate)})
+    fit = ae.fit(rows)
+    assert fit.check().drifting
+    assert "latest rounds alone" in fit.summary()["words"]["suggested"][0]
+    still = ae.fit([row for row in rows if row["round"] <= 60])
+    assert not any("drift" in line for line in still.summary()["words"]["suggested"])
 
 
 def test_what_residuals_go_with_is_found():

@@ -21,14 +21,15 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.curve_thompson import levels_near
+from aftereffect.policies.curves.estimates import at_levels
 from aftereffect.policies.explanation import percent
 from aftereffect.policies.setting import Grid
 
 if TYPE_CHECKING:
     from aftereffect.records.fit import Fit
-    from aftereffect.records.trend import Leaning
+    from aftereffect.records.trend import Leanings
 
-CAUTION = 1.5  # a chance of one in fifteen, if nobody says
+CAUTION = 1.28  # a chance of one in ten, if nobody says
 LOSS = 0.01  # of what today's split earns: less than that is no loss worth avoiding
 SURER = 0.2  # times the caution: deviations of the gain that are charged
 PRICES = 20  # of variance tried, and as many more between the two that matter
@@ -61,13 +62,14 @@ class Gain(NamedTuple):
     def chance_above(self, value: float) -> float:
         """The probability of more than a value."""
         sure = np.where(self.deviation > 0, self.deviation, 1e-300)
-        tails = [0.5 * math.erfc(z / math.sqrt(2.0)) for z in np.clip((value - self.mean) / sure, -40, 40)]
+        apart = np.clip((value - self.mean) / sure, -40, 40) / math.sqrt(2.0)
+        tails = 0.5 * np.array([math.erfc(z) for z in apart.tolist()])
         return float(self.weight @ np.where(self.deviation > 0, tails, self.mean > value))
 
     def quantile(self, chance: float) -> float:
         """The value that is exceeded with one minus this probability."""
         low, high = (float(f(self.mean + sign * 8 * self.deviation)) for f, sign in ((np.min, -1), (np.max, 1)))
-        for _ in range(60):
+        for _ in range(50):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if self.chance_above(middle) > 1 - chance else (low, middle)
         return 0.5 * (low + high)
@@ -121,24 +123,16 @@ class Gains(NamedTuple):
         return mean, np.maximum(0.0, square - mean**2)
 
 
-def gains_over(parts: list[Leaning], home: Ints, steps: int) -> Gains:
+def gains_over(leanings: Leanings, home: Ints, steps: int) -> Gains:
     """All gains over a split that is held."""
-    arms, p, q = np.arange(len(home)), np.arange(steps + 1) / steps, (home / steps)[:, None]
+    (curves, shared), p, q = leanings, np.arange(steps + 1) / steps, (home / steps)[:, None]
 
     def over_home(table: Floats) -> Floats:
-        return np.asarray(p * table - q * table[arms, home][:, None])
+        return np.asarray(p * table - q * at_levels(table, home))
 
-    variances = []
-    for part, _ in parts:
-        here = p * p * part.variance + q * q * part.variance[arms, home][:, None] - 2 * p * q * part.column
-        here[arms, home] = 0.0
-        variances.append(np.maximum(0.0, here))
-    return Gains(
-        np.array([part.weight for part, _ in parts]),
-        np.array([over_home(part.mean) for part, _ in parts]),
-        np.array(variances),
-        np.array([over_home(shared) for _, shared in parts]),
-    )
+    variance = p * p * curves.variance + q * q * at_levels(curves.variance, home) - 2 * p * q * curves.column
+    variance[:, np.arange(len(home)), home] = 0.0
+    return Gains(curves.weight, over_home(curves.mean), np.maximum(0.0, variance), over_home(shared))
 
 
 def advised_levels(fit: Fit, limits: Limits, caution: float) -> Ints:
@@ -206,11 +200,11 @@ def advice_on(fit: Fit, levels: Ints, shares: Floats | None = None) -> Advice:
     """What some levels should bring; `shares` are what they stand for, where that is no level."""
     told, scale, name_all = fit.records.as_told, fit.records.scale, fit.records.by_name
     gain, split = fit.gains.of(levels), levels / fit.steps
-    mean = fit.estimates[0]
+    given = split if shares is None else shares
     path = way_to(fit, split)
     measured = None if fit.records.measures is None else fit.measures.of(levels)
     return Advice(
-        allocation=name_all(split if shares is None else shares),
+        allocation=name_all(given),
         expected=float(told(fit.expected_of(levels))),
         expected_next=float(path["expected"][0]),
         current=float(told(fit.expected_of(fit.home))),
@@ -218,7 +212,7 @@ def advice_on(fit: Fit, levels: Ints, shares: Floats | None = None) -> Advice:
         gain_low=scale * gain.quantile(0.025),
         gain_high=scale * gain.quantile(0.975),
         chance_better=gain.chance_above(0.0),
-        reasons={name: _reason(fit, k, int(levels[k]), mean[k]) for k, name in enumerate(fit.names)},
+        reasons={name: _reason(fit, k, int(levels[k]), given[k]) for k, name in enumerate(fit.names)},
         unseen=tuple(filter(None, (unseen_share(fit, k, int(level)) for k, level in enumerate(levels)))),
         measures=None if measured is None else name_all(measured),
         gap=None if measured is None else float(np.ptp(measured)),
@@ -229,35 +223,32 @@ def advice_on(fit: Fit, levels: Ints, shares: Floats | None = None) -> Advice:
 
 def way_to(fit: Fit, split: Floats) -> polars.DataFrame:
     """Round by round, until every impact is near its share: the round, the expected reward, each arm's impact."""
-    tracks = fit.state.tracks
-    impact, weight = fit.state.impact.copy(), tracks["weight"].copy()
-    place = np.arange(fit.steps + 1) / fit.steps
-    believed = np.zeros(len(tracks))
-    for part in fit.parts:
-        believed[part.track] += part.weight
+    tracks, curves, steps = fit.state.tracks, fit.curves, fit.steps
+    impact, weight = fit.state.impact, tracks["weight"]
+    arms, parts = np.arange(len(split)), np.arange(len(curves.weight))[:, None]
     rows: list[dict[str, Any]] = []
-    while len(rows) < PATH and not (rows and np.abs(believed @ np.abs(impact - split)).max() < ARRIVED):
+    while len(rows) < PATH and not (rows and np.abs(fit.believed @ np.abs(impact - split)).max() < ARRIVED):
         weight = 1.0 + tracks["memory"] * weight
         impact = impact + (split - impact) / weight[:, None]
-        earned = sum(
-            part.weight * sum(p * np.interp(impact[part.track, k], place, part.mean[k]) for k, p in enumerate(split))
-            for part in fit.parts
-        )
+        place = steps * impact[curves.track]
+        node = np.minimum(steps - 1, place.astype(np.int64))
+        left, right = curves.mean[parts, arms, node], curves.mean[parts, arms, node + 1]
+        earned = curves.weight @ ((left + (place - node) * (right - left)) @ split)
         row = {"round": len(rows) + 1, "expected": float(fit.records.as_told(earned))}
-        rows.append(row | fit.records.by_name(believed @ impact))
+        rows.append(row | fit.records.by_name(fit.believed @ impact))
     return polars.DataFrame(rows)
 
 
-def _reason(fit: Fit, k: int, level: int, mean: Floats) -> str:
-    """Why this share, from what is estimated there and at today's."""
-    told, home, steps = fit.records.as_told, int(fit.home[k]), fit.steps
-    here, there = f"{told(mean[home]):.3g}", f"{told(mean[level]):.3g}"
+def _reason(fit: Fit, k: int, level: int, share: float) -> str:
+    """Why this share, from what is estimated at its level and at today's."""
+    told, mean, home, steps = fit.records.as_told, fit.estimates[0][k], int(fit.home[k]), fit.steps
+    here, there, today = f"{told(mean[home]):.3g}", f"{told(mean[level]):.3g}", percent(fit.recent[k])
     if level == home:
-        return f"stays at {percent(home / steps)}, where it responds with {here}"
+        return f"stays at {today}, where it responds with {here}"
     change = "more" if level > home else "less"
     worth = told(mean[level]) * level / steps - told(mean[home]) * home / steps
     return (
-        f"{change}: {percent(home / steps)} to {percent(level / steps)}; responds with {there} there against {here} today, so "
+        f"{change}: {today} to {percent(share)}; responds with {there} there against {here} today, so "
         f"its part of the result {'rises' if worth >= 0 else 'falls'} by {abs(worth):.3g}"
     )
 

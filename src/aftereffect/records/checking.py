@@ -18,7 +18,6 @@ import numpy as np
 from aftereffect.model.curves import Floats
 from aftereffect.policies.curve_thompson import CurveThompson
 from aftereffect.policies.curves.estimates import components, settle_noise
-from aftereffect.policies.curves.fit import node_of
 from aftereffect.policies.curves.forgetting import drift_seen
 from aftereffect.policies.curves.look import review
 from aftereffect.policies.curves.state import CurvesState, take_in
@@ -84,26 +83,22 @@ def foretell(policy: CurveThompson, fit: Fit) -> tuple[Floats, Floats]:
     state: CurvesState = policy.state(fit.setting)
     mean, variance = np.full(table.shares.shape, 0.5), np.ones(table.shares.shape)
     every = max(1, (table.rounds - FIRST) // REFITS)
-    parts = []
     for t in range(table.rounds):
         review(state, t + 1)
         if t >= FIRST and (t - FIRST) % every == 0:
             before = copy.deepcopy(state)
             settle_noise(before, t + 1)
-            parts = list(components(before, fit.home, least=0.05))
-            spread = before.spread
+            curves = components(before, fit.home, least=0.05)
+            spread, parts, arms = before.spread, np.arange(len(curves.weight))[:, None], np.arange(table.arms)
         take_in(state, table.shares[t], table.trials[t], np.nan_to_num(table.rewards[t]))
         if t >= FIRST:
-            for k in range(table.arms):
-                nodes = [node_of(float(state.impact[part.track, k]), fit.steps) for part in parts]
-                means = np.array([part.mean[k, node] for part, node in zip(parts, nodes, strict=True)])
-                doubts = np.array([part.variance[k, node] for part, node in zip(parts, nodes, strict=True)])
-                weights = np.array([part.weight for part in parts]) / sum(part.weight for part in parts)
-                mean[t, k] = weights @ means
-                doubt = weights @ (doubts + means**2) - mean[t, k] ** 2
-                coin = max(1e-4, mean[t, k] * (1 - mean[t, k]))
-                blur = spread["dispersion"][k] * coin / max(1.0, table.trials[t, k]) + spread["shock"][k]
-                variance[t, k] = max(0.0, doubt) + blur
+            nodes = np.minimum(fit.steps, (state.impact[curves.track] * fit.steps + 0.5).astype(np.int64))
+            means, doubts = (told[parts, arms, nodes] for told in (curves.mean, curves.variance))
+            mean[t] = curves.weight @ means
+            doubt = curves.weight @ (doubts + means**2) - mean[t] ** 2
+            coin = np.maximum(1e-4, mean[t] * (1 - mean[t]))
+            blur = spread["dispersion"] * coin / np.maximum(1.0, table.trials[t]) + spread["shock"]
+            variance[t] = np.maximum(0.0, doubt) + blur
     return mean, variance
 
 

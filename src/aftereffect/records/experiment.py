@@ -116,9 +116,9 @@ def learned(fit: Fit, target: Ints, trial: Ints, rounds: int) -> float:
     Arms are independent there, and so is what is seen of them: for each, the covariance of its part of the gain with its
     response at the trial, squared, over the variance of what will be seen. While the impact is on its way less is seen.
     """
-    state, part = fit.state, fit.parts[0]
+    state, track, field = fit.state, fit.curves.track[0], fit.curves.field[0]
     arms, steps, memory = len(target), fit.steps, fit.memory.estimate
-    posterior = posterior_of(state, state.banks[part.track], part.field)
+    posterior = posterior_of(state, state.banks[track], field)
     arrived = sum((1 - memory**i) ** 2 for i in range(1, rounds + 1))
     units = fit.units
     total = removed = 0.0

@@ -40,13 +40,10 @@ class Measures:
         self.fit = fit
         seen = (~np.isnan(table)).astype(np.float64)
         state = fold(fit.policy.state(fit.setting), fit.records.shares, seen, np.nan_to_num(table))
-        believed = np.zeros(len(state.tracks))
-        for part in fit.parts:
-            believed[part.track] += part.weight
         state.now["learns_memory"] = 1  # all tracks are looked at, each believed as far as the rewards say
         state.evidence[:] -= np.logaddexp.reduce(state.evidence, axis=1, keepdims=True)
-        state.evidence[:] += np.log(np.maximum(believed, 1e-12))[:, None] / TEMPERED  # `components` tempers it
-        self.mean, self.deviation = mixture(list(components(state, fit.home)))
+        state.evidence[:] += np.log(np.maximum(fit.believed, 1e-12))[:, None] / TEMPERED  # `components` tempers it
+        self.mean, self.deviation = mixture(components(state, fit.home))
 
     @cached_property
     def stride(self) -> int:

@@ -18,7 +18,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson, levels_near
-from aftereffect.policies.curves.estimates import BAND, Component, fold, mixture, observations, seen_means
+from aftereffect.policies.curves.estimates import BAND, Curves, fold, mixture, observations, seen_means
 from aftereffect.policies.curves.state import CurvesState
 from aftereffect.policies.curves.tracks import estimated_memory
 from aftereffect.policies.explanation import half_life
@@ -30,7 +30,7 @@ from aftereffect.records.fair import Measures
 from aftereffect.records.reading import read_records
 from aftereffect.records.summary import summary
 from aftereffect.records.table import RECENT, Records
-from aftereffect.records.trend import Leaning, leanings
+from aftereffect.records.trend import Leanings, leanings
 
 
 @dataclass(frozen=True)
@@ -94,23 +94,25 @@ class Fit:
     @cached_property
     def now(self) -> Now:
         """The split of the latest rounds and the impact that the past has made."""
-        recent, last = self._recent, self.records.shares[-1]
-        weight = np.zeros(len(self.state.tracks))
-        for part in self.parts:
-            weight[part.track] += part.weight
-        impact = weight @ self.state.impact
+        recent, last = self.recent, self.records.shares[-1]
+        impact = self.believed @ self.state.impact
         named = self.records.by_name
         return Now(named(recent), named(last), named(impact), self.what_if(recent).expected)
 
-    @cached_property
-    def parts(self) -> list[Component]:
+    @property
+    def curves(self) -> Curves:
         """Everything the evidence leaves in, with covariances to today's split."""
-        return [part for part, _ in self.leanings]
+        return self.leanings.curves
 
     @cached_property
-    def leanings(self) -> list[Leaning]:
+    def leanings(self) -> Leanings:
         """The same with what arms have in common."""
         return leanings(self.state, self.home)
+
+    @cached_property
+    def believed(self) -> Floats:
+        """How far each track is believed."""
+        return self.curves.believed(len(self.state.tracks))
 
     @cached_property
     def gains(self) -> Gains:
@@ -120,7 +122,7 @@ class Fit:
     @cached_property
     def estimates(self) -> tuple[Floats, Floats]:
         """Mean and deviation of every arm's curve; (arms, N + 1) each."""
-        return mixture(self.parts)
+        return mixture(self.curves)
 
     def expected_of(self, levels: Ints) -> float:
         """What some levels earn in the long run, by the estimates, in [0, 1]."""
@@ -129,10 +131,11 @@ class Fit:
     @cached_property
     def home(self) -> Ints:
         """Today's split in levels."""
-        return levels_near(Grid(self.steps, *Limits.of(self.records.arms).levels(self.steps, zero=True)), self._recent)
+        return levels_near(Grid(self.steps, *Limits.of(self.records.arms).levels(self.steps, zero=True)), self.recent)
 
     @cached_property
-    def _recent(self) -> Floats:
+    def recent(self) -> Floats:
+        """Today's split: the mean of the latest rounds."""
         mean = self.records.shares[-RECENT:].mean(axis=0)
         return np.asarray(mean / mean.sum())
 
@@ -161,7 +164,7 @@ class Fit:
     def curve(self, name: str) -> polars.DataFrame:
         """An arm's response to each share if it is held: share, estimate, low, high (95 percent), observations.
 
-        Where nobody looked the band widens and the estimate goes back to the arm's own level and the slope that arms share.
+        Where nobody looked the band widens, and the estimate goes part of the way back to the rate that is typical of all arms.
         """
         k = self.records.arm(name)
         mean, deviation = (table[k] for table in self.estimates)
@@ -201,8 +204,8 @@ class Fit:
         """The split we would take: the largest expected gain over today's that hardly risks a loss.
 
         `floors` and `caps` are one number for all or by name; without them, those that the fit was given. `caution` says how
-        sure it must be not to earn over 1 percent less than today's split: so many deviations of a normal distribution, 1.5
-        for 14 in 15, 2 for 98 in 100. `caution=0` believes the estimates. `seen_only` keeps every share where its arm was seen.
+        sure it must be not to earn over 1 percent less than today's split: so many deviations of a normal distribution, 1.28
+        for 9 in 10, 2 for 98 in 100. `caution=0` believes the estimates. `seen_only` keeps every share where its arm was seen.
         Where the records have measures, `tolerance` is how far apart those of two arms may be.
         """
         limits = self.limits if floors is None and caps is None else self.records.limits(floors, caps)

@@ -44,7 +44,7 @@ def summary(fit: Fit, tolerance: float | None = None) -> dict[str, Any]:
         "check": dataclasses.asdict(check) | {"words": list(check.words)},
         "words": {
             "known": list(known(fit)),
-            "suggested": list(suggested(fit, best, careful)),
+            "suggested": list(suggested(fit, best, careful, check)),
             "sure": list(how_sure(best, check)),
             "unknown": list(unknown(fit, best, check)),
         },
@@ -129,8 +129,10 @@ def known(fit: Fit) -> Iterator[str]:
         )
 
 
-def suggested(fit: Fit, best: Advice, careful: Advice | None) -> Iterator[str]:
+def suggested(fit: Fit, best: Advice, careful: Advice | None, check: Check) -> Iterator[str]:
     """What we would do."""
+    if check.drifting:
+        yield "responses drift, so before anything else look at the latest rounds alone: what follows rests on all of them"
     if not best.moves:
         yield "stay with today's split: nothing is likely enough to be better"
         return
@@ -161,7 +163,7 @@ def unknown(fit: Fit, best: Advice, check: Check) -> Iterator[str]:
     """What nobody can know from these records."""
     guesses = [unseen_share(fit, k, round(best.allocation[name] * fit.steps)) for k, name in enumerate(fit.names)]
     for line in filter(None, guesses):
-        yield f"{line}: the estimate there is a guess from the arm's level, and the band is wide"
+        yield f"{line}: the estimate there is a guess from how the arm and all arms respond, and the band is wide"
     if not fit.memory.given and not fit.memory.can_tell:
         yield "how strongly the past weighs: a change that is held for a while would tell"
     low, high = fit.visited

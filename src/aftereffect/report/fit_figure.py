@@ -16,6 +16,7 @@ from aftereffect.report.style import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 COLUMNS, PANEL = 3, (3.6, 2.9)
@@ -34,7 +35,7 @@ def draw_fit(fit: Fit) -> Figure:
     columns = min(COLUMNS, len(names))
     rows = math.ceil(len(names) / columns)
     figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows + 0.4), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    panels = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()  # so that arms can be compared
     for ax, name in zip(panels, names, strict=False):
         _draw_arm(ax, fit, best, name)
     for ax in panels[len(names) :]:
@@ -63,7 +64,9 @@ def _draw_arm(ax: Axes, fit: Fit, best: Advice, name: str) -> None:
     low, high = (side[k] for side in fit.visited)
     for edge_low, edge_high in ((0.0, low), (high, 1.0)) if np.isfinite(low) else ((0.0, 1.0),):
         ax.axvspan(edge_low, edge_high, color="0.5", alpha=0.08, linewidth=0)
-    finish_axes(ax, "share held", "response", plain(name))
+    _in_percent(ax.xaxis)
+    ax.yaxis.set_tick_params(labelleft=True)
+    finish_axes(ax, "share held", "response (reward a unit)", plain(name))
 
 
 def draw_history(fit: Fit) -> Figure:
@@ -81,9 +84,17 @@ def draw_history(fit: Fit) -> Figure:
         ticks = np.unique(np.linspace(1, fit.records.rounds, DATES).round().astype(int))
         ax.set_xticks(ticks, [plain(fit.records.labels[t - 1]) for t in ticks], fontsize=8)
     ax.set_ylim(bottom=0)
+    _in_percent(ax.yaxis)
     ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     finish_axes(ax, "round", "share (thin) and impact (thick)", "What was given, and what the past made of it")
     return figure
+
+
+def _in_percent(axis: Axis) -> None:
+    """Shares as the words beside the figure have them."""
+    from matplotlib.ticker import PercentFormatter
+
+    axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
 
 
 def picture(figure: Figure, kind: str) -> bytes:

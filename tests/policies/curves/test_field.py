@@ -100,6 +100,19 @@ def test_determinant_solution_and_variances_are_those_of_dense_algebra(seed: int
 
 
 @pytest.mark.parametrize(("seed", "nodes"), CASES)
+def test_two_solutions_at_once_are_those_of_one_after_the_other_bit_by_bit(seed: int, nodes: int) -> None:
+    length, amplitude, weight, vector = drawn(seed, nodes)
+    bands, both, alone = room(nodes), np.array([vector, weight]), np.array([vector, weight])
+    field.prior_precisions(length, amplitude, *bands)
+    found = field.solve_both(*bands, weight, *both)
+    again = room(nodes)
+    field.prior_precisions(length, amplitude, *again)
+    assert found == (field.factorise(*again, weight), *(field.solve(*again, right) for right in alone))
+    np.testing.assert_array_equal(both, alone)
+    np.testing.assert_array_equal(bands, again)
+
+
+@pytest.mark.parametrize(("seed", "nodes"), CASES)
 def test_samples_have_the_posterior_covariance(seed: int, nodes: int) -> None:
     """`colour` is linear, so its matrix A, read off unit vectors, must satisfy A A' = covariance."""
     length, amplitude, weight, _ = drawn(seed, nodes)

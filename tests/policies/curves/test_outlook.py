@@ -25,7 +25,7 @@ def test_the_outlook_is_the_mixture_of_all_components(rounds: int) -> None:
     state = agent.answered
     for least in (0.01, 0.25):
         found = outlook(state, component_weights(state, least))
-        wanted = mixture(list(components(state, state.levels, least)))
+        wanted = mixture(components(state, state.levels, least))
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
 
 

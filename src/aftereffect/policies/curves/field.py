@@ -31,23 +31,21 @@ def prior_precisions(length: float, amplitude: float, diagonal: Floats, beside: 
     decay = math.sqrt(3.0) / length
     unit = 1.0 / (4.0 * decay * decay * decay * amplitude * amplitude)
     value = unit * decay * decay * decay * decay / steps
-    for i in range(nodes):
-        diagonal[i] = value
-        beside[i] = 0.0
-        second[i] = 0.0
     first = unit * 2.0 * decay * decay * steps
-    for i in range(nodes - 1):
-        diagonal[i] += first
-        diagonal[i + 1] += first
-        beside[i] -= first
     curvature = unit * steps * steps * steps
-    for i in range(nodes - 2):
-        diagonal[i] += curvature
-        diagonal[i + 1] += 4.0 * curvature
-        diagonal[i + 2] += curvature
-        beside[i] -= 2.0 * curvature
-        beside[i + 1] -= 2.0 * curvature
-        second[i] += curvature
+    inner = value + first + first + curvature + 4.0 * curvature + curvature
+    for i in range(nodes):
+        diagonal[i] = inner
+        beside[i] = -first - 2.0 * curvature - 2.0 * curvature
+        second[i] = curvature
+    for i in (0, 1, nodes - 2, nodes - 1):  # have fewer neighbours
+        before, after = min(i, 2), min(nodes - 1 - i, 2)
+        own = value + first * (before > 0) + first * (after > 0)
+        diagonal[i] = (
+            own + curvature * (before > 1) + 4.0 * curvature * (before > 0 and after > 0) + curvature * (after > 1)
+        )
+        beside[i] = -first * (after > 0) - 2.0 * curvature * (before > 0 and after > 0) - 2.0 * curvature * (after > 1)
+        second[i] = curvature * (after > 1)
     end = unit * (2.0 * decay * decay * decay + 2.0 * decay * decay * steps) - 0.5 * value
     slope = unit * 2.0 * decay * steps * steps
     for outer, inner, pair in ((0, 1, 0), (nodes - 1, nodes - 2, nodes - 2)):
@@ -82,6 +80,52 @@ def factorise(diagonal: Floats, beside: Floats, second: Floats, weight: Floats) 
             total += math.log(product)
             product = 1.0
     return total + math.log(product)
+
+
+@kernel
+def solve_both(
+    diagonal: Floats, beside: Floats, second: Floats, weight: Floats, left: Floats, right: Floats
+) -> tuple[float, float, float]:
+    """`factorise`, then `solve` for two vectors; gives what these do, bit by bit, in half the time.
+
+    A pivot waits for the one before it, and each step of a solution for its factor: here they wait together.
+    """
+    nodes = diagonal.shape[0]
+    total, product, length, length2 = 0.0, 1.0, 0.0, 0.0
+    before, before2 = 1.0, 1.0
+    low, far, far2 = 0.0, 0.0, 0.0
+    one, two, other, other2 = 0.0, 0.0, 0.0, 0.0  # what the vectors have become one and two nodes before
+    for i in range(nodes):
+        whole = diagonal[i] + weight[i]
+        pivot = whole - low * low * before - far * far * before2
+        if pivot < SMALLEST_PIVOT * whole:
+            pivot = SMALLEST_PIVOT * whole
+        diagonal[i] = pivot
+        inverse = 1.0 / pivot
+        next_low = (beside[i] - low * far2 * before) * inverse
+        value, value2 = left[i] - low * one - far * two, right[i] - low * other - far * other2
+        two, one, other2, other = one, value, other, value2
+        scaled, scaled2 = value / pivot, value2 / pivot
+        length += value * scaled
+        length2 += value2 * scaled2
+        left[i], right[i] = scaled, scaled2
+        next_far = second[i] * inverse
+        beside[i] = next_low
+        second[i] = next_far
+        far, far2 = far2, next_far
+        low = next_low
+        before2, before = before, pivot
+        product *= pivot
+        if product > 1e100 or product < 1e-100:
+            total += math.log(product)
+            product = 1.0
+    one, two, other, other2 = 0.0, 0.0, 0.0, 0.0
+    for i in range(nodes - 1, -1, -1):
+        value = left[i] - beside[i] * one - second[i] * two
+        value2 = right[i] - beside[i] * other - second[i] * other2
+        left[i], right[i] = value, value2
+        two, one, other2, other = one, value, other, value2
+    return total + math.log(product), length, length2
 
 
 @kernel

@@ -29,6 +29,7 @@ from aftereffect.policies.curves.field import (
     prior_precisions,
     refresh_white,
     solve,
+    solve_both,
     variances,
 )
 
@@ -166,15 +167,14 @@ def fit_arm(booked: Any, k: int, spread: Any, field: Any, belief: Any, posterior
     mean, tilt = posterior.mean[k], posterior.tilt[k]
     nodes, amplitude, off = weight.shape[0], field.amplitude * belief.scale, LEVEL * belief.scale
     prior_precisions(field.length, amplitude, diagonal, beside, second)
-    determinant = factorise(diagonal, beside, second, weight)
     sure, left = 1.0 / (off * off), 0.0
     for i in range(nodes):
         mean[i] = pull[i]
         tilt[i] = weight[i]
         sure += weight[i]
         left += pull[i]
-    explained = solve(diagonal, beside, second, mean)
-    sure -= solve(diagonal, beside, second, tilt)
+    determinant, explained, by_level = solve_both(diagonal, beside, second, weight, mean, tilt)
+    sure -= by_level
     for i in range(nodes):
         left -= tilt[i] * pull[i]
     level = left / sure
