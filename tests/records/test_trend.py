@@ -8,8 +8,8 @@ import pytest
 import aftereffect as ae
 from aftereffect._compile import in_python
 from aftereffect.policies.curves.field import prior_precisions
-from aftereffect.policies.curves.fit import LEVEL
-from aftereffect.records.trend import LOCAL, OWN, SHARED, booked_of, leanings, learned_slopes, unit_lines
+from aftereffect.policies.curves.fit import LEVEL, OWN, SHARED
+from aftereffect.records.trend import LOCAL, booked_of, leanings, learned_slopes, unit_lines
 from tests.records.worlds import World, saturating, tiring, usual
 
 

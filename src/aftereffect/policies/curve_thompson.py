@@ -128,14 +128,23 @@ def name_rows(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
     named(spread=("spread.dispersion", "spread.shock"), bounds=("low", "high"))(saved, fresh)
 
 
+def add_leaning(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Version 4: no field leaned. Those that do are believed as little as the least, until the next review."""
+    fields = len(fresh["field_evidence"])
+    for name in ("evidence", "field_evidence"):
+        rows = np.array(saved[name]).reshape(-1, len(saved[name]) * fields // fresh[name].size)
+        least = np.repeat(rows.min(axis=1, keepdims=True), fields - rows.shape[1], axis=1)
+        saved[name] = np.concatenate([rows, least], axis=1).ravel().tolist()
+
+
 register_rule(
     CurvesState,
     ask,
     tell,
     skip,
     scratch=(*WORKSPACE, *GIVEN),
-    version=4,
-    migrations={1: drop_fields, 2: add_bank, 3: name_rows},
+    version=5,
+    migrations={1: drop_fields, 2: add_bank, 3: name_rows, 4: add_leaning},
 )
 
 
@@ -158,6 +167,7 @@ class CurveThompson(Policy):
     name: ClassVar[str] = "curve-thompson"
     look: ClassVar[tuple[str, str] | None] = ("#009E73", "*")
     once_called: ClassVar[Mapping[str, str]] = {"follow": "driver"}
+    leaning: ClassVar[bool] = True  # are fields tried in which arms have a slope in common?
     memory: float | None = None
     memory_bound: float | None = None
     driver: str = "intended"
@@ -186,7 +196,7 @@ class CurveThompson(Policy):
 
     def state(self, setting: Setting) -> CurvesState:
         grid, tracks, arms = self.grid(setting), self._tracks(setting), setting.arms
-        nodes, ages, fields = grid.levels + 1, len(POWERS), fields_tried(grid.levels + 1)
+        nodes, ages, fields = grid.levels + 1, len(POWERS), fields_tried(grid.levels + 1, self.leaning)
         impact = begin_at(tracks, arms, setting.start)
         now = np.zeros(1, dtype=NOW)
         now["learns_memory"] = int(self.memory_bound is not None)

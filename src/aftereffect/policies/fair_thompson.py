@@ -35,7 +35,7 @@ from aftereffect.policies.curve_thompson import (
     scatter_alike,
     stage_of,
 )
-from aftereffect.policies.curves.decision import STEPS, experience, is_next, offer, take_up
+from aftereffect.policies.curves.decision import STEPS, experience, is_next, offer, take_up, targets
 from aftereffect.policies.curves.fit import (
     BELIEF,
     BOOKED,
@@ -224,9 +224,11 @@ def decide_fairly(state: FairThompsonState, t: int) -> None:
     most = 0.0
     for step in STEPS:
         if is_next(curves, step, most):
-            offer(curves, t, step)
-            choose_fair(state, curves.target)
-            most = take_up(curves, t, step, most)
+            most = 0.0
+            for _ in range(targets(curves, step)):
+                offer(curves, t, step)
+                choose_fair(state, curves.target)
+                most = take_up(curves, t, step, most)
 
 
 def ask(state: FairThompsonState, t: int, allocation: Floats) -> None:
@@ -329,7 +331,7 @@ class FairThompson(Policy):
             raise MissingParameter(f"{self.name} needs tolerance= (how far apart two arms' measures may be, in [0, 1])")
         inner = self.curves(setting).state(setting)
         arms, nodes = inner.value.shape
-        fields = fields_tried(nodes)
+        fields = fields_tried(nodes, leaning=False)
         return FairThompsonState(
             curves=inner,
             settings=record(SETTINGS, tolerance=tolerance),

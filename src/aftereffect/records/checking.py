@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aftereffect.model.curves import Floats
-from aftereffect.policies.curve_thompson import CurveThompson
 from aftereffect.policies.curves.estimates import components, settle_noise
 from aftereffect.policies.curves.forgetting import drift_seen
 from aftereffect.policies.curves.look import review
 from aftereffect.policies.curves.state import CurvesState, take_in
+from aftereffect.records.trend import PlainCurves
 
 if TYPE_CHECKING:
     from aftereffect.records.fit import Fit
@@ -59,7 +59,7 @@ def check_fit(fit: Fit) -> Check:
     seen = table.trials > 0
     seen[:FIRST] = False
     own = foretell(fit.policy, fit)
-    without = foretell(CurveThompson(memory=0.0), fit)
+    without = foretell(PlainCurves(memory=0.0), fit)
     flat = foretell_levels(fit)
     residual = np.where(seen, (table.rewards - own[0]) / np.sqrt(own[1]), np.nan)
     count = int(seen.sum())
@@ -77,7 +77,7 @@ def check_fit(fit: Fit) -> Check:
     return Check(count, **found, words=tuple(_words(count, **found)))  # type: ignore[arg-type]
 
 
-def foretell(policy: CurveThompson, fit: Fit) -> tuple[Floats, Floats]:
+def foretell(policy: PlainCurves, fit: Fit) -> tuple[Floats, Floats]:
     """Mean and variance of every reward, from the rounds before it; (rounds, arms) each."""
     table = fit.records
     state: CurvesState = policy.state(fit.setting)

@@ -17,7 +17,7 @@ from aftereffect._random import generator
 from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson, levels_near
+from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, levels_near
 from aftereffect.policies.curves.estimates import BAND, Curves, fold, mixture, observations, seen_means
 from aftereffect.policies.curves.state import CurvesState
 from aftereffect.policies.curves.tracks import estimated_memory
@@ -30,7 +30,7 @@ from aftereffect.records.fair import Measures
 from aftereffect.records.reading import read_records
 from aftereffect.records.summary import summary
 from aftereffect.records.table import RECENT, Records
-from aftereffect.records.trend import Leanings, leanings
+from aftereffect.records.trend import Leanings, PlainCurves, leanings
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Fit:
         self, records: Records, memory: float | None, memory_bound: float | None, limits: Limits, start: Floats
     ) -> None:
         self.records, self.limits, self._start = records, limits, start
-        self.policy = CurveThompson(memory=memory, memory_bound=memory_bound)
+        self.policy = PlainCurves(memory=memory, memory_bound=memory_bound)
         self.setting = Setting(records.arms, feedback="split", rng=generator(0), start=start)
         self._grid = self.policy.grid(self.setting)
         seen, rewards = records.trials, np.nan_to_num(records.rewards)

@@ -13,22 +13,29 @@ inside a narrow range no record says so. So half of what sets a curve apart from
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from aftereffect._compile import kernel
 from aftereffect.model.curves import Floats, Records
 from aftereffect.oracle.search import Ints
+from aftereffect.policies.curve_thompson import CurveThompson
 from aftereffect.policies.curves.estimates import KEPT, Curves, at_levels, curves_under, gone_on, outside
-from aftereffect.policies.curves.fit import MISFIT, Posterior, empty_posterior, fit_arm
+from aftereffect.policies.curves.fit import MISFIT, OWN, SHARED, Posterior, empty_posterior, fit_arm
 from aftereffect.policies.curves.state import CurvesState
 from aftereffect.policies.curves.tracks import TEMPERED
 
-SHARED = 0.7  # deviation of the slope that all arms have, in the arm's rate for a whole share
-OWN = 0.2  # of an arm's own part of it
 BEND = 0.2  # of the slope by which a curve may go on differently beyond where it was seen
 LOCAL = 0.3  # share beyond it over which what is local of a curve is forgotten
+
+
+@dataclass(frozen=True)
+class PlainCurves(CurveThompson):
+    """The policy as it reads records: none of its fields leans, for the slopes are learned here, whose doubt arms share."""
+
+    leaning: ClassVar[bool] = False
 
 
 class Leanings(NamedTuple):

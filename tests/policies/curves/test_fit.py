@@ -143,7 +143,7 @@ def test_far_from_data_estimates_go_back_to_the_level_and_deviations_grow(row: i
 
 
 def test_the_exploring_field_comes_first_and_every_field_once() -> None:
-    fields = fit.fields_tried(31)
+    fields = fit.fields_tried(31, leaning=False)
     pairs = [(float(f["length"]), float(f["amplitude"])) for f in fields]
     assert pairs[0] == STEEP
     assert len(set(pairs)) == len(pairs) == len(fit.LENGTHS) * len(fit.AMPLITUDES)
@@ -273,3 +273,83 @@ def test_weights_are_limited() -> None:
     assert posterior.variance.min() >= 0.99 * fit.MISFIT
     assert (booked["rounds"].sum(), booked["count"].sum()) == (1.0, 9e14)
     assert booked["precision"][0, 20] == pytest.approx(9e14 / 0.25)
+
+
+def bookings_of(arms: int, nodes: int) -> tuple[Records, Records]:
+    """Arms that were seen in different ranges."""
+    parts = [random_bookings(seed, nodes, rounds=15 * (seed + 1)) for seed in range(arms)]
+    return np.concatenate([booked for booked, _ in parts]), np.concatenate([spread for _, spread in parts])
+
+
+def lines_of(booked: Records, spread: Records, belief: Records) -> Floats:
+    """Each arm's line of slope one in its rate, through the middle of what was seen, levelling off."""
+    place, off = np.linspace(0.0, 1.0, booked.shape[1]), LEVEL * belief["scale"][0]
+    lines = []
+    for arm, scatter in zip(booked, spread["dispersion"], strict=True):
+        weight = arm["weight"] / (scatter + arm["weight"] * fit.MISFIT)
+        seen = np.divide(arm["pull"], arm["weight"], out=np.zeros(len(arm)), where=arm["weight"] > 0)
+        rest = weight @ (seen - belief["rate"][0])
+        rate = belief["rate"][0] + rest / (weight.sum() + 1 / off**2)
+        lines.append(rate * fit.EASES * np.tanh((place - weight @ place / weight.sum()) / fit.EASES))
+    return np.array(lines)
+
+
+def test_fields_that_lean_are_one_gaussian_process_over_all_arms() -> None:
+    """Mean, variance and evidence of all arms' curves together, slopes with a part in common, as textbooks write them."""
+    arms, nodes, belief = 3, 41, belief_of(0.35, 0.3)
+    booked, spread = bookings_of(arms, nodes)
+    field = fit.fields_tried(nodes)[-1]
+    assert field["leans"] == 1
+    posterior = fit.empty_posterior(arms, nodes)
+    evidence = sum(fit.fit_arm(booked, k, spread, field, belief[0], posterior) for k in range(arms))
+    evidence += fit.lean_together(posterior, 0, arms)
+    fit.fit_all(booked, spread, field, belief[0], posterior)
+
+    amplitude = float(field["amplitude"]) * 0.3
+    alone = np.linalg.inv(dense_prior(nodes, float(field["length"]), amplitude)) + (LEVEL * 0.3) ** 2
+    lines = lines_of(booked, spread, belief)
+    slopes = fit.SHARED**2 * np.ones((arms, arms)) + fit.OWN**2 * np.eye(arms)
+    prior = np.kron(np.eye(arms), alone)
+    prior += np.einsum("kl,ki,lj->kilj", slopes, lines, lines).reshape(prior.shape)
+    weight = (booked["weight"] / spread["dispersion"][:, None]).ravel()
+    seen = np.flatnonzero(weight)
+    rest = (booked["pull"].ravel()[seen] / booked["weight"].ravel()[seen]) - 0.35
+    marginal = prior[np.ix_(seen, seen)] + np.diag(1.0 / weight[seen] + fit.MISFIT)
+    gain = np.linalg.solve(marginal, prior[seen]).T
+    density = -0.5 * (rest @ np.linalg.solve(marginal, rest) + np.linalg.slogdet(marginal)[1])
+    density += 0.5 * (rest @ (weight[seen] * rest) - np.log(weight[seen]).sum())
+    left = np.diag(prior - gain @ prior[seen]).reshape(arms, nodes)
+
+    assert posterior.mean == pytest.approx((0.35 + gain @ rest).reshape(arms, nodes), abs=1e-6)
+    assert posterior.variance == pytest.approx(left, rel=1e-5)
+    assert evidence == pytest.approx(density, abs=1e-5)
+
+
+def test_arms_that_tire_are_expected_to_tire() -> None:
+    """Of an arm seen in one place only, other arms say where its curve goes; a field that does not lean says nothing."""
+    nodes, belief = 41, belief_of(0.3, 0.3)
+    booked = np.zeros((3, nodes), dtype=BOOKED)
+    for k in (0, 1):
+        for impact in (0.2, 0.4, 0.6):
+            fit.book(booked, k, impact, 2000.0, 0.45 - 0.4 * impact, 0.2, 0.0)
+    fit.book(booked, 2, 0.2, 2000.0, 0.37, 0.2, 0.0)
+    spread, fields = fit.fresh_spread(3), fit.fields_tried(nodes)
+    posterior = fit.empty_posterior(3, nodes)
+    fit.fit_all(booked, spread, fields[-1], belief[0], posterior)
+    assert posterior.mean[2, nodes // 2] < posterior.mean[2, nodes // 5] - 0.05
+    plain = next(
+        f
+        for f in fields
+        if f["leans"] == 0 and f["length"] == fields[-1]["length"] and f["amplitude"] == fields[-1]["amplitude"]
+    )
+    fit.fit_all(booked, spread, plain, belief[0], posterior)
+    assert abs(posterior.mean[2, nodes // 2] - posterior.mean[2, nodes // 5]) < 0.02
+
+
+def test_only_wide_fields_lean_and_records_can_do_without() -> None:
+    fields = fit.fields_tried(31)
+    leaning = fields[fields["leans"] == 1]
+    assert (leaning["length"] >= fit.LEANING[0]).all()
+    assert (leaning["amplitude"] >= fit.LEANING[1]).all()
+    assert len(leaning) > 0
+    assert (fit.fields_tried(31, leaning=False) == fields[fields["leans"] == 0]).all()

@@ -16,7 +16,7 @@ from aftereffect.policies.curves.outlook import best_of_others, mark_never_visit
 
 @pytest.mark.parametrize("rounds", [0, 1, 25])
 def test_the_outlook_is_the_mixture_of_all_components(rounds: int) -> None:
-    agent = ae.CurveThompson(memory_bound=0.9, levels=40).start(3, seed=1, feedback="split")
+    agent = ae.CurveThompson(memory_bound=0.9, levels=40).start(3, seed=1, feedback="split", floors=0.05)
     random = np.random.default_rng(1)
     for _ in range(rounds):
         agent.ask()

@@ -104,6 +104,12 @@ def is_next(state: CurvesState, step: int, most: float) -> bool:
     return most < math.inf
 
 
+@helper
+def targets(state: CurvesState, step: int) -> int:
+    """How many targets a step looks at: a search takes the most promising of several."""
+    return int(state.tuning[0].targets) if step == SEARCHING else 1
+
+
 @kernel
 def roughness(state: CurvesState) -> float:
     """How far the data speak for curves with kinks: the belief in the fields of the shortest length."""
@@ -135,7 +141,7 @@ def take_up(state: CurvesState, t: int, step: int, most: float) -> float:
     if step == SEARCHING:
         patient = patience(state, rounds)
         doubt = tuning.doubt * (1.0 - patient) + tuning.late_doubt * patient * max(1.0 - patient, roughness(state))
-    return max(most, try_target(state, t, rounds, step, doubt))
+    return try_target(state, t, rounds, step, doubt, most)
 
 
 @kernel
@@ -144,9 +150,11 @@ def decide(state: CurvesState, t: int) -> None:
     most = 0.0
     for step in STEPS:
         if is_next(state, step, most):
-            offer(state, t, step)
-            best_plain(state.value, state.low, state.high, state.work, state.target, state.rng)
-            most = take_up(state, t, step, most)
+            most = 0.0
+            for _ in range(targets(state, step)):
+                offer(state, t, step)
+                best_plain(state.value, state.low, state.high, state.work, state.target, state.rng)
+                most = take_up(state, t, step, most)
 
 
 @kernel

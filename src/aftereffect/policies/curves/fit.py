@@ -2,8 +2,9 @@
 
 An arm's curve is a level plus a field (`field`) that reverts to zero where nothing was seen, so an estimate never runs on as a
 straight line into a range nobody has visited: it goes back to the arm's own level, and its deviation grows. How long and how
-large fields are is chosen by the evidence of all arms together. Sizes are relative to the `scale` that rewards suggest: their
-mean where rates are low, the deviation of a coin elsewhere.
+large fields are is chosen by the evidence of all arms together. Some fields *lean*: arms then have a slope in common, so that
+what a few arms showed, that responses rise with the share or tire of it, is expected of the others too. Sizes are relative to
+the `scale` that rewards suggest: their mean where rates are low, the deviation of a coin elsewhere.
 
 Observations are booked at the node nearest to the impact they were made at: `booked` is (arms, nodes), see BOOKED. The
 precision of an observation is that of a coin with the mean foretold for it (`noise`, (arms, nodes)), so it does not depend on
@@ -37,6 +38,13 @@ LENGTHS = (0.12, 0.3, 0.8, 2.0)  # over which a curve forgets what it was: from 
 AMPLITUDES = (0.1, 0.3, 0.9)  # of the scale: how far a curve strays from its level
 STEEP = (0.3, 0.9)  # the exploring field: as wide as curves get, without excluding bumps
 LEVEL = 0.8  # of the scale: how far arms' levels lie apart
+LEANING = (
+    0.8,
+    0.3,
+)  # length and amplitude from which on a field is tried with slopes too: others follow any line themselves
+SHARED = 0.7  # deviation of the slope that all arms have in common, in an arm's rate for a whole share
+OWN = 0.2  # and of an arm's own part of it
+EASES = 0.4  # share, from the middle of what was seen, over which a slope goes on
 LEAST_NOISE = 1e-4  # variance of a coin: rewards that were all alike so far still vary a little
 LEAST_DISPERSION = 1e-4  # of the coin's variance
 MISFIT = (
@@ -47,7 +55,7 @@ MOST_REVIEWED = 20_000  # nodes whose evidence is weighed in one review: it boun
 # in how many rounds, how many, their precision, means and squares weighted by it; weight and weighted means as a fit reads them
 BOOKED = np.dtype([(name, "f8") for name in ("rounds", "count", "precision", "pulled", "square", "weight", "pull")])
 SPREAD = np.dtype([("dispersion", "f8"), ("shock", "f8")])
-FIELD = np.dtype([("length", "f8"), ("amplitude", "f8"), ("determinant", "f8")])
+FIELD = np.dtype([("length", "f8"), ("amplitude", "f8"), ("determinant", "f8"), ("leans", "i8")])
 BELIEF = np.dtype([("rate", "f8"), ("scale", "f8")])
 LEAST_RATE, MOST_RATE = 1e-4, 0.98  # that are believed typical: curves have to have room to differ from it
 
@@ -62,6 +70,10 @@ class Posterior(NamedTuple):
     tilt: Floats
     variance: Floats
     sure: Floats  # (arms,): the precision of each arm's level
+    lift: Floats  # what a slope of one adds to the curve
+    told: Floats  # (arms,): how precisely the arm's data tell its slope
+    tug: Floats  # (arms,): that precision times what they say
+    lean: Floats  # (arms,): the slope's variance
     # workspace: what one arm's fit reads, (nodes,)
     weight: Floats
     pull: Floats
@@ -72,11 +84,8 @@ passed_by_address(Posterior)
 
 def empty_posterior(arms: int, nodes: int) -> Posterior:
     """Room for the curves of so many arms."""
-    shapes = dict.fromkeys(Posterior._fields, (arms, nodes)) | {
-        "weight": (nodes,),
-        "pull": (nodes,),
-        "sure": (arms,),
-    }
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(Posterior._fields, (arms, nodes))
+    shapes |= dict.fromkeys(("weight", "pull"), (nodes,)) | dict.fromkeys(("sure", "told", "tug", "lean"), (arms,))
     return Posterior(**{name: np.zeros(shape) for name, shape in shapes.items()})
 
 
@@ -85,10 +94,12 @@ def fresh_spread(arms: int) -> Records:
     return np.array([(1.0, 0.0)] * arms, dtype=SPREAD)
 
 
-def fields_tried(nodes: int) -> Records:
-    """The fields that the evidence chooses from, the exploring one first."""
+def fields_tried(nodes: int, leaning: bool = True) -> Records:
+    """The fields that the evidence chooses from, the exploring one first; those that lean, if any, last."""
     pairs = [STEEP, *((length, size) for length in LENGTHS for size in AMPLITUDES if (length, size) != STEEP)]
-    return np.array([(length, size, prior_determinant(length, nodes)) for length, size in pairs], dtype=FIELD)
+    fields = [(length, size, prior_determinant(length, nodes), 0) for length, size in pairs]
+    fields += [(*f[:3], 1) for f in fields if leaning and f[0] >= LEANING[0] and f[1] >= LEANING[1]]
+    return np.array(fields, dtype=FIELD)
 
 
 @cache
@@ -146,9 +157,66 @@ def precision_of(weight: float, dispersion: float) -> float:
     return weight / (dispersion + weight * MISFIT)
 
 
+@helper
+def line_at(x: float) -> float:
+    """A line of slope one that levels off: far from where anybody looked a slope says little."""
+    return EASES * math.tanh(x / EASES)
+
+
+@kernel
+def slope_of(posterior: Posterior, k: int, belief: Any) -> None:
+    """What arm k's data tell of its slope, within `fit_arm`: a regression of what the fit leaves over on a line.
+
+    The line goes through the middle of what was seen, and its unit is the arm's rate. `lift` is that line less the fit to it.
+    """
+    weight, pull, mean, tilt = posterior.weight, posterior.pull, posterior.mean[k], posterior.tilt[k]
+    lift, nodes, off = posterior.lift[k], weight.shape[0], LEVEL * belief.scale
+    total, place, rest = 0.0, 0.0, 0.0
+    for i in range(nodes):
+        total += weight[i]
+        place += weight[i] * i / (nodes - 1)
+        rest += pull[i]
+    place = place / total if total > 0.0 else 0.5
+    unit = max(0.0, belief.rate + rest / (total + 1.0 / (off * off)))
+    left = 0.0
+    for i in range(nodes):
+        lift[i] = weight[i] * unit * line_at(i / (nodes - 1) - place)
+        left += lift[i] * tilt[i]
+    solve(posterior.diagonal[k], posterior.beside[k], posterior.second[k], lift)
+    level, told, tug = left / posterior.sure[k], 0.0, 0.0
+    for i in range(nodes):
+        line = unit * line_at(i / (nodes - 1) - place)
+        lift[i] = line - lift[i] - level * tilt[i]
+        told += weight[i] * line * lift[i]
+        tug += line * (pull[i] - weight[i] * (mean[i] - belief.rate))
+    posterior.told[k], posterior.tug[k] = told, tug
+
+
+@kernel
+def lean_together(posterior: Posterior, first: int, looked: int) -> float:
+    """Add to some arms' curves the slope that they have in common and their own part of it; gives the log evidence of that."""
+    arms, own = posterior.told.shape[0], OWN * OWN
+    known, said, evidence = 1.0 / (SHARED * SHARED), 0.0, 0.0
+    for step in range(looked):
+        k = (first + step) % arms
+        told, tug = posterior.told[k], posterior.tug[k]
+        follow = 1.0 / (1.0 + own * told)  # how far an arm's slope goes where that of all arms goes
+        known += follow * told
+        said += follow * tug
+        evidence += own * follow * tug * tug + math.log(follow)
+    for step in range(looked):
+        k = (first + step) % arms
+        follow = 1.0 / (1.0 + own * posterior.told[k])
+        slope = follow * said / known + own * follow * posterior.tug[k]
+        posterior.lean[k] = follow * follow / known + own * follow
+        for i in range(posterior.mean.shape[1]):
+            posterior.mean[k, i] += slope * posterior.lift[k, i]
+    return float(0.5 * (evidence + said * said / known - math.log(known * SHARED * SHARED)))
+
+
 @kernel
 def fit_arm(booked: Any, k: int, spread: Any, field: Any, belief: Any, posterior: Posterior) -> float:
-    """Arm k's posterior but for its variance; gives its log evidence.
+    """Arm k's posterior but for its slope and its variance; gives its log evidence.
 
     Given the level l the mean is l tilt + rest, with tilt = 1 - A^-1 w: where much was seen, the level says nothing.
     Evidence leaves out what a track cannot change, the rewards' squares by their own precision. What a node's misfit takes
@@ -182,7 +250,9 @@ def fit_arm(booked: Any, k: int, spread: Any, field: Any, belief: Any, posterior
         tilt[i] = 1.0 - tilt[i]
         mean[i] += belief.rate + level * tilt[i]
     prior = field.determinant - 2.0 * nodes * math.log(amplitude) - 2.0 * math.log(off)
-    posterior.sure[k] = sure
+    posterior.sure[k], posterior.lean[k] = sure, 0.0
+    if field.leans == 1:
+        slope_of(posterior, k, belief)
     return float(0.5 * (explained + level * left - determinant - math.log(sure) + prior + within))
 
 
@@ -190,9 +260,12 @@ def fit_arm(booked: Any, k: int, spread: Any, field: Any, belief: Any, posterior
 def spread_of(posterior: Posterior, k: int) -> None:
     """Arm k's variances, after `fit_arm`."""
     tilt, variance, sure = posterior.tilt[k], posterior.variance[k], posterior.sure[k]
+    lift, lean = posterior.lift[k], posterior.lean[k]
     variances(posterior.diagonal[k], posterior.beside[k], posterior.second[k], variance)
     for i in range(tilt.shape[0]):
         variance[i] += tilt[i] * tilt[i] / sure
+        if lean > 0.0:
+            variance[i] += lean * lift[i] * lift[i]
 
 
 @kernel
@@ -203,8 +276,11 @@ def covariances(posterior: Posterior, k: int, node: int, column: Floats) -> None
         column[i] = 0.0
     column[node] = 1.0
     solve(posterior.diagonal[k], posterior.beside[k], posterior.second[k], column)
+    lift, lean = posterior.lift[k], posterior.lean[k]
     for i in range(column.shape[0]):
         column[i] += tilt[i] * tilt[node] / sure
+        if lean > 0.0:
+            column[i] += lean * lift[i] * lift[node]
 
 
 @kernel
@@ -212,6 +288,9 @@ def fit_all(booked: Any, spread: Any, field: Any, belief: Any, posterior: Poster
     """Every arm's posterior under a field, variances included."""
     for k in range(booked.shape[0]):
         fit_arm(booked, k, spread, field, belief, posterior)
+    if field.leans == 1:
+        lean_together(posterior, 0, booked.shape[0])
+    for k in range(booked.shape[0]):
         spread_of(posterior, k)
 
 

@@ -18,13 +18,14 @@ from aftereffect.policies.curves.tracks import book_all, move_on
 TUNED = {
     "temperature": 0.4,  # of drawn deviations: a whole curve's posterior sample explores more than one decision needs
     "caution": 1.0,  # deviations of the gain that a move of home must exceed
-    "risk": 0.25,  # of the caution: deviations that a trial is charged with
+    "risk": 0.2,  # of the caution: deviations that a trial is charged with
     "bold": 0.3,  # deviation, as a share of what home earns, at which a trial's risk counts double
     "reach": 0.1,  # what a trial may show pays for this times the past, at first
     "late_reach": 16.0,  # and later: thousands of rounds on, what is found pays for long
     "doubt": 0.02,  # belief in the exploring field whatever the evidence says, at first
     "late_doubt": 0.1,  # and later, less as experience comes, unless the evidence says that curves have kinks
     "turn": 0.2,  # share of the decisions with a likely target that search all the same
+    "targets": 6.0,  # that a search looks at, to take the most promising
     "patience": 5000.0,  # rounds that make the difference between at first and later
     "ease": 0.75,  # part of the caution that goes as patience comes
     "kept": 0.6,  # share of the drawn deviation kept to the next decision: fewer changes

@@ -20,6 +20,7 @@ from aftereffect.policies.curves.fit import (
     Posterior,
     book,
     fit_arm,
+    lean_together,
     node_of,
 )
 
@@ -102,6 +103,8 @@ def weigh_fields(
         for step in range(looked):
             k = (first + step) % arms
             evidence[j] += fit_arm(booked, k, spread, fields[j], belief, posterior)
+        if fields[j].leans == 1:
+            evidence[j] += lean_together(posterior, first, looked)
 
 
 @kernel

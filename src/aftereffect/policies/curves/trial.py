@@ -104,12 +104,12 @@ def worth(state: CurvesState, doubt: float, t: float, levels: Ints) -> tuple[flo
 
 
 @kernel
-def try_target(state: CurvesState, t: int, rounds: float, stage: int, doubt: float) -> float:
-    """Make the best trial on the way to the target if it is worth anything; gives what it is worth."""
+def try_target(state: CurvesState, t: int, rounds: float, stage: int, doubt: float, least: float) -> float:
+    """Make the best trial on the way to the target if it is worth more than the `least`; gives what is then decided on's."""
     now, tuning = state.now[0], state.tuning[0]
     net, length = worth(state, doubt, rounds, state.spare)
-    if net <= 0.0:
-        return 0.0
+    if net <= least:
+        return least
     copy_levels(state.spare, state.levels)
     now.stage = stage
     longest = tuning.growth * rounds if stage == TRYING else length
