@@ -225,8 +225,8 @@ def decide_fairly(state: FairThompsonState, t: int) -> None:
     for step in STEPS:
         if is_next(curves, step, most):
             most = 0.0
-            for _ in range(targets(curves, step)):
-                offer(curves, t, step)
+            for number in range(targets(curves, step)):
+                offer(curves, t, step, number)
                 choose_fair(state, curves.target)
                 most = take_up(curves, t, step, most)
 

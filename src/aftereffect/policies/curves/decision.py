@@ -4,10 +4,11 @@
 four things. It **moves** home where the estimates gain more than `caution` deviations of that gain. Else it draws curves from
 what is believed and takes the best allocation for them as a target; a **trial** somewhere on the way there costs what it is
 expected to lose, and for the cautious some of its risk, and it may show that the target is better, which then pays for as long
-as experience lets one expect (`reach` times the past). The trial that is worth most is made if it is worth anything. A second
-target comes from a field of steep curves, believed with some `doubt` whatever the evidence says, so that a belief in flat
-curves, formed where one happened to look, cannot keep one from **searching** elsewhere; after thousands of rounds the doubt
-goes, but for what the evidence says of kinks. Where nothing is worth its price, it stays at **home**.
+as experience lets one expect (`reach` times the past). The trial that is worth most is made if it is worth anything. Other
+targets come from a field of steep curves, believed with some `doubt` whatever the evidence says, so that a belief in flat
+curves, formed where one happened to look, cannot keep one from **searching** elsewhere, at the most promising of some
+`targets`; after thousands of rounds the doubt goes, but for what the evidence says of kinks. Where nothing is worth its
+price, it stays at **home**.
 
 So nothing counts rounds of exploration: what is left to find out, and what it could change, is what counts. Over a few thousand
 rounds patience grows: later trials are made for longer, and risk matters less.
@@ -26,7 +27,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.curves.fit import as_response, draw_curves
 from aftereffect.policies.curves.forgetting import trusted
-from aftereffect.policies.curves.look import draw_steep
+from aftereffect.policies.curves.look import believe_steep, draw_steep
 from aftereffect.policies.curves.state import (
     HOME,
     MOVING,
@@ -83,8 +84,8 @@ def stay(state: CurvesState, t: int, rounds: float, moved: bool) -> None:
 
 
 @kernel
-def offer(state: CurvesState, t: int, step: int) -> None:
-    """What every level is worth in a step of the decision: for moving home, for a likely target, for an unlikely one."""
+def offer(state: CurvesState, t: int, step: int, number: int) -> None:
+    """What every level is worth in a step of the decision: for moving home, for a likely target, for unlikely ones by number."""
     tuning = state.tuning[0]
     if step == MOVING:
         cautious_values(state, experience(state, t))
@@ -92,6 +93,8 @@ def offer(state: CurvesState, t: int, step: int) -> None:
     if step == TRYING:
         draw_curves(state.posterior, tuning.temperature, tuning.kept, state.white, state.rng, state.drawn)
     else:
+        if number == 0:
+            believe_steep(state)
         draw_steep(state)
     price_shares(state.drawn, state.value)
 
@@ -151,8 +154,8 @@ def decide(state: CurvesState, t: int) -> None:
     for step in STEPS:
         if is_next(state, step, most):
             most = 0.0
-            for _ in range(targets(state, step)):
-                offer(state, t, step)
+            for number in range(targets(state, step)):
+                offer(state, t, step, number)
                 best_plain(state.value, state.low, state.high, state.work, state.target, state.rng)
                 most = take_up(state, t, step, most)
 
@@ -175,6 +178,7 @@ def decide_by_draw(state: CurvesState, t: int) -> None:
     rounds = experience(state, t)
     exploring = uniform(state.rng) < tuning.exploring / rounds
     if exploring:
+        believe_steep(state)
         draw_steep(state)
     else:
         draw_curves(state.posterior, tuning.temperature, tuning.kept, state.white, state.rng, state.drawn)

@@ -133,8 +133,13 @@ def foretell(posterior: Posterior, foretold: Any) -> None:
 
 
 @kernel
-def draw_steep(state: CurvesState) -> None:
-    """Curves of full size from the exploring field, which is then what is believed."""
+def believe_steep(state: CurvesState) -> None:
+    """Let the exploring field be what is believed."""
     fit_bank(state, state.now[0].age, 0)
     take_as_mixed(state)
+
+
+@kernel
+def draw_steep(state: CurvesState) -> None:
+    """Curves of full size from the exploring field, after `believe_steep`."""
     draw_curves(state.posterior, 1.0, 0.0, state.fresh, state.rng, state.drawn)
