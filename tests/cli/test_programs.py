@@ -116,7 +116,7 @@ def test_rewards_in_money(program: Run, tmp_path: Path):
         (["create", "x", "--arms", "a,b", "--reward-range", "5,1"], "reward_range must be two numbers"),
         (
             ["create", "x", "--arms", "a,b", "--reward-range", "a,1"],
-            "--reward-range LOW,HIGH must be numbers, got 'a,1'",
+            "--reward-range LOW,HIGH must be a number, got 'a'",
         ),
     ):
         program("ask", "shops")
