@@ -21,6 +21,8 @@ Records = npt.NDArray[np.void]  # numbers by name, in kernels too
 
 TOLERANCE = 1e-7  # far below what a bandit can notice in 1e9 rounds
 GUIDE = 512  # equal slices of [0, 1]; each knows its first knot, so that finding a segment takes a step or two
+# a record, for its size is known to machine code; slope: of the segment that begins here
+KNOT = np.dtype([("x", "f8"), ("y", "f8"), ("slope", "f8")], align=True)
 _ROUNDS = 16  # halvings: enough for 64 * 2^16 knots around a corner nobody declared
 
 
@@ -108,26 +110,28 @@ def polyline(x: Sequence[float], y: Sequence[float], what: str = "table") -> Cur
     return Curve(xs, ys)
 
 
-def pack(curves: Sequence[Curve]) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """All arms' curves as one array of (x, y, slope) rows and one array of guides."""
-    rows = max(len(c.x) for c in curves) + 1
-    knots = np.zeros((len(curves), rows, 3))
-    knots[:, :, 0] = np.inf  # the row behind the last knot ends every search
+def pack(curves: Sequence[Curve]) -> tuple[Records, npt.NDArray[np.int64]]:
+    """All arms' curves as one array of knots, a row for each arm, and one array of guides."""
+    rows = max((len(c.x) for c in curves), default=0) + 1
+    knots = np.zeros((len(curves), rows), dtype=KNOT)
+    knots["x"] = np.inf  # the one behind the last knot ends every search
     guide = np.zeros((len(curves), GUIDE + 2), dtype=np.int64)
     edges = np.arange(GUIDE + 2) / GUIDE
     for k, curve in enumerate(curves):
         n = len(curve.x)
-        knots[k, :n, 0] = curve.x
-        knots[k, :n, 1] = curve.y
-        knots[k, : n - 1, 2] = np.diff(curve.y) / np.diff(curve.x)
+        knots["x"][k, :n] = curve.x
+        knots["y"][k, :n] = curve.y
+        knots["slope"][k, : n - 1] = np.diff(curve.y) / np.diff(curve.x)
         guide[k] = np.clip(np.searchsorted(curve.x, edges, side="right") - 1, 0, n - 1)
     return knots, guide
 
 
 @helper
-def evaluate(knots: Floats, guide: npt.NDArray[np.int64], k: int, x: float) -> float:
+def evaluate(knots: Records, guide: npt.NDArray[np.int64], k: int, x: float) -> float:
     """Curve k at x in [0, 1]."""
-    i = guide[k, int(x * GUIDE)]
-    while x > knots[k, i + 1, 0]:
-        i += 1
-    return float(knots[k, i, 1] + knots[k, i, 2] * (x - knots[k, i, 0]))
+    # Unsigned: a signed index may count from the end, which machine code would look into at every step.
+    i = np.uint64(guide[k, np.uint32(x * GUIDE)])
+    while x > knots[k, i + np.uint64(1)].x:
+        i += np.uint64(1)
+    knot = knots[k, i]
+    return float(knot.y + knot.slope * (x - knot.x))

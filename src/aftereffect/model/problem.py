@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from aftereffect._random import Words, next_word, reseed
 from aftereffect.errors import require, shown
-from aftereffect.model.curves import Curve, Floats, pack, record
+from aftereffect.model.curves import Curve, Floats, Records, pack, record
 from aftereffect.model.delay import Delays, check_delay
 from aftereffect.model.drift import STILL, Change, Drift, Moving, Season, blend
 from aftereffect.model.fairness import UNMEASURED, Fairness
@@ -232,11 +232,10 @@ class Problem:
         return np.stack([c(values[..., k]) for k, c in enumerate(curves)], axis=-1)
 
     @cached_property
-    def _packed(self) -> tuple[tuple[Floats, Ints], ...]:
+    def _packed(self) -> tuple[tuple[Records, Ints], ...]:
         now = pack(self.curves)
         later = now if self.moving is None else pack(self.later_curves)
-        measures = pack(self.measures) if self.measures else (np.zeros((0, 1, 3)), np.zeros((0, 1), dtype=np.int64))
-        return now, later, measures
+        return now, later, pack(self.measures)
 
     def world(self, rng: Words) -> World | OwnWorld:
         """The world at its first round."""

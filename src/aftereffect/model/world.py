@@ -64,11 +64,11 @@ class World(NamedTuple):
     rng: Words
     scratch: Words  # a generator seeded anew for each Beta reward, which may reject
     settings: Records  # one record
-    knots: Floats  # responses as functions of the impact before g
+    knots: Records  # responses as functions of the impact before g
     guide: Ints
-    later: Floats  # the responses that these move to; the same where they do not
+    later: Records  # the responses that these move to; the same where they do not
     later_guide: Ints
-    measures: Floats  # fairness measures as functions of the impact before g; no arms without any
+    measures: Records  # fairness measures as functions of the impact before g; no arms without any
     measure_guide: Ints
     measure_rng: Words  # of its own: a measure must not shift the rewards
     shock_rng: Words  # of its own as well

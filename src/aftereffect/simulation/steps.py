@@ -11,7 +11,7 @@ import numpy.typing as npt
 from aftereffect._compile import kernel
 from aftereffect._random import WORLD, stream
 from aftereffect.errors import AftereffectError, require_whole, shown
-from aftereffect.model.curves import Floats
+from aftereffect.model.curves import KNOT, Floats
 from aftereffect.model.own_world import OwnWorld
 from aftereffect.model.problem import Problem
 from aftereffect.model.world import Ints, World, step
@@ -111,8 +111,8 @@ def _stack(arrays: list[Any]) -> Any:
     """Arrays on top of each other; shorter curves get further rows that end every search, as those of one problem do."""
     shape = tuple(max(sizes) for sizes in zip(*(a.shape for a in arrays), strict=True))
     result: Any = np.zeros((len(arrays), *shape), dtype=arrays[0].dtype)
-    if len(shape) == 3:
-        result[..., 0] = np.inf
+    if result.dtype == KNOT:
+        result["x"] = np.inf
     for i, array in enumerate(arrays):
         result[(i, *map(slice, array.shape))] = array
     return result

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aftereffect._compile import kernel
-from aftereffect.model.curves import TOLERANCE, Curve, Floats, evaluate, pack
+from aftereffect.model.curves import TOLERANCE, Curve, Floats, Records, evaluate, pack
 from aftereffect.model.problem import Problem
 from aftereffect.model.world import Ints
 from aftereffect.oracle.best_fixed import BestFixed
@@ -98,7 +98,7 @@ def follow_apart(
 
 
 @kernel
-def _cycle_mean(knots: Floats, guide: Ints, m: Floats, cycle: Floats, f: Floats) -> float:
+def _cycle_mean(knots: Records, guide: Ints, m: Floats, cycle: Floats, f: Floats) -> float:
     """What repeating a cycle earns a round in the long run: from the state that the cycle leads back to itself."""
     n, arms = cycle.shape
     total = 0.0
@@ -116,7 +116,7 @@ def _cycle_mean(knots: Floats, guide: Ints, m: Floats, cycle: Floats, f: Floats)
 
 
 @kernel
-def _best_windows(knots: Floats, guide: Ints, m: Floats, path: Floats, f: Floats, means: Floats, starts: Ints) -> None:
+def _best_windows(knots: Records, guide: Ints, m: Floats, path: Floats, f: Floats, means: Floats, starts: Ints) -> None:
     """For each length the stretch of a path that earns most when repeated."""
     for length in range(1, means.shape[0]):
         means[length] = NEVER
@@ -129,7 +129,7 @@ def _best_windows(knots: Floats, guide: Ints, m: Floats, path: Floats, f: Floats
 
 @kernel
 def _polish(
-    knots: Floats, guide: Ints, m: Floats, low: Floats, high: Floats, cycle: Floats, f: Floats, step: float
+    knots: Records, guide: Ints, m: Floats, low: Floats, high: Floats, cycle: Floats, f: Floats, step: float
 ) -> float:
     """Improve a cycle in place: in one round move share from one arm to another, ever less of it."""
     n, arms = cycle.shape
@@ -200,7 +200,7 @@ def played(problem: Problem, m: Floats, cycle: Floats) -> float:
 
 
 @kernel
-def _play(knots: Floats, guide: Ints, m: Floats, cycle: Floats, f: Floats, lead: int, rounds: int) -> float:
+def _play(knots: Records, guide: Ints, m: Floats, cycle: Floats, f: Floats, lead: int, rounds: int) -> float:
     total = 0.0
     for t in range(lead + rounds):
         for k in range(cycle.shape[1]):
