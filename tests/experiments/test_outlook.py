@@ -28,5 +28,5 @@ def test_one_other_verdict_silences_it() -> None:
 def test_a_number_is_that_of_the_runs() -> None:
     negative = one("general", Fake({(SQUARE, "d-ucb"): np.array([-1000.0, -1468.0])}))
     (said,) = remarks([], negative)
-    assert "1,234 less than none" in said
+    assert "negative, -1,234:" in said
     assert not list(remarks([], one("general", Fake({(SQUARE, "d-ucb"): np.array([10.0, 20.0])}))))

@@ -92,7 +92,7 @@ REMARKS = (
     ),
     Remark(
         """**A fixed allocation is not always the best one can do.** With g(x) = x^2 (figure `general`) D-UCB's regret is
-  negative, {number:,.0f} less than none: playing the arms in turn earns more than any fixed allocation does; see
+  negative, -{number:,.0f}: playing the arms in turn earns more than any fixed allocation does; see
   [dynamic.md](dynamic.md).""",
         {},
         _earned_by_turns,
