@@ -43,6 +43,11 @@ def check_driver(driver: str) -> None:
     require_one_of("driver", driver, get_args(Driver))
 
 
+def follows_activations(driver: str, feedback: str) -> bool:
+    """Is the impact driven by who was activated? When all are seen in parts, shares and activations are the same."""
+    return driver == "realised" and feedback != "split"
+
+
 NOISES = {"bernoulli": BERNOULLI, "beta": BETA, "none": NONE, "continuous": CONTINUOUS}
 
 

@@ -26,6 +26,7 @@ from aftereffect.model.feedback import (
     as_shock,
     check_driver,
     feedback_code,
+    follows_activations,
     resolved_feedback,
 )
 from aftereffect.model.impacts import Impact, Instant, started
@@ -167,8 +168,8 @@ class Problem:
 
     @property
     def follows_activations(self) -> bool:
-        """Is the impact driven by who was activated? When all are seen in parts, shares and activations are the same."""
-        return self.driver == "realised" and self.feedback != "split"
+        """Is the impact driven by who was activated?"""
+        return follows_activations(self.driver, self.feedback)
 
     @property
     def transient(self) -> bool:
@@ -239,8 +240,7 @@ class Problem:
 
     def world(self, rng: Words) -> World | OwnWorld:
         """The world at its first round."""
-        noise, realised = as_noise(self.noise), int(self.driver == "realised")
-        fair = self.fairness
+        noise, fair = as_noise(self.noise), self.fairness
         measure_noise = as_noise("bernoulli" if fair is None else fair.noise)
         observed = UNMEASURED if fair is None else fair.observed_code
         shock, moving = as_shock(self.shock), self.moving
@@ -249,7 +249,7 @@ class Problem:
             feedback=feedback_code(self.feedback),
             noise=noise.code,
             spread=noise.spread,
-            realised=realised,
+            realised=int(self.follows_activations),
             measured=observed,
             measure_noise=measure_noise.code,
             measure_spread=measure_noise.spread,

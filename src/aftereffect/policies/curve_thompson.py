@@ -18,12 +18,13 @@ import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
 from aftereffect.errors import AftereffectError, MissingParameter
 from aftereffect.model.curves import Floats, Records
+from aftereffect.model.feedback import Driver, follows_activations
 from aftereffect.oracle.search import Ints, best_plain
 from aftereffect.policies.base import (
     Policy,
@@ -176,14 +177,14 @@ class CurveThompson(Policy):
     levels: int | None = None
 
     def __post_init__(self) -> None:
-        check_choice(self, ("intended", "realised"), driver=self.driver)
+        check_choice(self, get_args(Driver), driver=self.driver)
         check_curves_parameters(self)
 
     def grid(self, setting: Setting) -> Grid:
         return make_grid(self, setting, self.levels or usual_levels(setting), True, None)
 
     def _tracks(self, setting: Setting) -> Records:
-        realised = self.driver == "realised" and setting.feedback != "split"
+        realised = follows_activations(self.driver, setting.feedback)
         if self.memory_bound is not None:
             return candidate_tracks(float(self.memory_bound), realised)
         memory = setting.memory if self.memory is None else self.memory
