@@ -11,7 +11,7 @@ from aftereffect._random import generator
 from aftereffect.errors import AftereffectError, require_whole, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.limits import inner_bounds
-from aftereffect.oracle.search import Ints, best_plain, best_with_bonus
+from aftereffect.oracle.search import NO_TIES, Ints, best_plain, best_with_bonus
 
 
 def best_levels(
@@ -39,7 +39,7 @@ def best_levels(
     arms, count = values.shape[0], values.shape[1] - 1
     lows, highs = _bounds(arms, count, zero, low, high)
     levels = np.zeros(arms, dtype=np.int64)
-    ties = np.zeros(0, dtype=np.uint64) if seed is None else generator(require_whole("seed", seed, 0))
+    ties = NO_TIES if seed is None else generator(require_whole("seed", seed, 0))
     plain = np.empty_like(values)
     if bonus is None:
         index = best_plain(values, lows, highs, plain, levels, ties)

@@ -6,9 +6,7 @@ import numpy as np
 
 from aftereffect.model.curves import Curve, Floats
 from aftereffect.model.limits import inner_bounds
-from aftereffect.oracle.search import Ints, best_plain, through_cells
-
-_NO_TIES = np.zeros(0, dtype=np.uint64)
+from aftereffect.oracle.search import NO_TIES, Ints, best_plain, through_cells
 
 
 def utility_of(curves: tuple[Curve, ...], allocation: Floats) -> float:
@@ -19,7 +17,7 @@ def utility_of(curves: tuple[Curve, ...], allocation: Floats) -> float:
 def best_on(value: Floats, low: Ints, high: Ints) -> tuple[Ints, float]:
     """The best levels of a table of values, (arms, levels + 1), and their sum."""
     levels = np.zeros(len(value), dtype=np.int64)
-    index = best_plain(np.ascontiguousarray(value), low, high, np.empty(value.shape), levels, _NO_TIES)
+    index = best_plain(np.ascontiguousarray(value), low, high, np.empty(value.shape), levels, NO_TIES)
     return levels, float(index)
 
 

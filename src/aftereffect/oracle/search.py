@@ -25,6 +25,7 @@ from aftereffect.model.curves import Floats
 Ints = npt.NDArray[np.int64]
 
 NEVER = -math.inf
+NO_TIES: Words = np.zeros(0, dtype=np.uint64)  # for `pick`: of equals the first stays
 
 
 @helper

@@ -7,7 +7,7 @@ right price the cells' width matters only to second order.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,26 +15,13 @@ from aftereffect.model.curves import Curve, Floats
 from aftereffect.oracle.maximise import grid_size
 from aftereffect.oracle.search import best_near_budget
 
-
-class Held(Protocol):
-    """An allocation near the best, its utility, and the steady curves and limits it was found with."""
-
-    @property
-    def allocation(self) -> Floats: ...
-    @property
-    def utility(self) -> float: ...
-    @property
-    def curves(self) -> tuple[Curve, ...]: ...
-    @property
-    def floors(self) -> Floats: ...
-    @property
-    def caps(self) -> Floats: ...
-
+if TYPE_CHECKING:
+    from aftereffect.oracle.best_fixed import BestFixed
 
 _PIECES = 16  # pieces of a cell over which p and s(p) are bounded apart
 
 
-def upper_bound(best: Held) -> float:
+def upper_bound(best: BestFixed) -> float:
     """No allocation within the limits earns more than this."""
     arms = len(best.curves)
     if arms == 1:
@@ -66,7 +53,7 @@ def _piece_tops(curve: Curve, pieces: int) -> Floats:
     return result
 
 
-def _prices(best: Held) -> list[float]:
+def _prices(best: BestFixed) -> list[float]:
     """Candidate prices of a share: the marginal utilities around the optimum."""
     slopes: list[float] = []
     step = 1e-5

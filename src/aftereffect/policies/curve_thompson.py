@@ -25,7 +25,8 @@ import numpy as np
 from aftereffect.errors import AftereffectError, MissingParameter
 from aftereffect.model.curves import Floats, Records
 from aftereffect.model.feedback import Driver, follows_activations
-from aftereffect.oracle.search import Ints, best_plain
+from aftereffect.oracle.maximise import best_on
+from aftereffect.oracle.search import Ints
 from aftereffect.policies.base import (
     Policy,
     check_between,
@@ -331,16 +332,16 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
     track, age = int(now["track"]), int(now["age"])
     booked, steps = state.banks[bank_of(state, age)], grid.levels
     mean, deviation = believed(state)
-    value, favourite = np.zeros(mean.shape), np.zeros(len(state.levels), dtype=np.int64)
+    value = np.zeros(mean.shape)
     memory, realised = float(state.tracks[track]["memory"]), bool(state.tracks[track]["realised"])
     price(mean, value, memory, realised, bool(now["takes_turns"]))
-    expected = best_plain(value, grid.low, grid.high, np.zeros(value.shape), favourite, np.zeros(0, dtype=np.uint64))
+    favourite, expected = best_on(value, grid.low, grid.high)
     learns, field = now["learns_memory"] == 1, state.fields[now["field"]]
     reasons: dict[str, Any] = {
         "held_until_round": int(now["hold_until"]) - 1,
         "takes_turns": bool(now["takes_turns"]),
         "expected": float(sum(value[k, level] for k, level in enumerate(state.levels))),
-        "favourite": {"allocation": (favourite / steps).tolist(), "expected": float(expected)},
+        "favourite": {"allocation": (favourite / steps).tolist(), "expected": expected},
         "home": {
             "allocation": (state.home / steps).tolist(),
             "expected": float(sum(value[k, level] for k, level in enumerate(state.home))),
@@ -368,9 +369,7 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
         ],
     }
     if len(mean) <= LOOKED_AT and not realised:
-        for arm, ranges in zip(
-            reasons["arms"], never_visited(booked, mean, deviation, float(expected), grid), strict=True
-        ):
+        for arm, ranges in zip(reasons["arms"], never_visited(booked, mean, deviation, expected, grid), strict=True):
             arm["never_visited"] = ranges
     return reasons
 

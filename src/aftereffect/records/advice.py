@@ -19,7 +19,8 @@ import polars
 from aftereffect.errors import AftereffectError, require_numbers
 from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
-from aftereffect.oracle.search import Ints, best_plain
+from aftereffect.oracle.maximise import best_on
+from aftereffect.oracle.search import Ints
 from aftereffect.policies.curve_thompson import levels_near
 from aftereffect.policies.curves.estimates import at_levels
 from aftereffect.policies.explanation import percent
@@ -35,7 +36,6 @@ SURER = 0.2  # times the caution: deviations of the gain that are charged
 PRICES = 20  # of variance tried, and as many more between the two that matter
 PATH = 26  # rounds of the way to a split that are shown at most
 ARRIVED = 0.005  # impacts this near to their shares have arrived
-NO_TIES = np.zeros(0, dtype=np.uint64)
 
 
 class Gain(NamedTuple):
@@ -141,10 +141,7 @@ def advised_levels(fit: Fit, limits: Limits, caution: float) -> Ints:
     mean, variance = fit.gains.by_cell()
 
     def best_at(price: float) -> Ints:
-        value = np.ascontiguousarray(mean - price * variance)
-        levels = np.zeros(len(mean), dtype=np.int64)
-        best_plain(value, low, high, np.zeros(value.shape), levels, NO_TIES)
-        return levels
+        return best_on(mean - price * variance, low, high)[0]
 
     tried = prices(variance, caution)
     found = [best_at(price) for price in tried]

@@ -12,9 +12,9 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import check_tolerance
 from aftereffect.model.problem import Problem
 from aftereffect.oracle.bands import best_in_band, smallest_tolerance
-from aftereffect.oracle.search import Ints, best_plain
+from aftereffect.oracle.maximise import best_on
+from aftereffect.oracle.search import NO_TIES, Ints
 
-NO_TIES = np.zeros(0, dtype=np.uint64)
 LEVELS = 200  # default grid: shares in steps of half a percent
 MOST_ARMS = 50  # with which results compute the fair optimum unasked: a fraction of a second
 
@@ -72,18 +72,17 @@ class FairTables:
 
     def best(self, tolerance: float | None) -> tuple[Ints, float]:
         """Levels and utility of the best allocation; -inf where no allocation meets the tolerance."""
-        value, low, high = self.value, self.low, self.high
-        levels, trial = np.zeros((2, len(value)), dtype=np.int64)
-        bounds, allowed, plain = np.zeros((3, *value.shape))
         if tolerance is None:
-            return levels, float(best_plain(value, low, high, plain, levels, NO_TIES))
+            return best_on(self.value, self.low, self.high)
+        levels, trial = np.zeros((2, len(self.value)), dtype=np.int64)
+        bounds, allowed, plain = np.zeros((3, *self.value.shape))
         index = best_in_band(
-            value,
+            self.value,
             self.measure,
             self.measure,
             tolerance,
-            low=low,
-            high=high,
+            low=self.low,
+            high=self.high,
             bounds=bounds,
             allowed=allowed,
             plain=plain,

@@ -16,8 +16,8 @@ import numpy as np
 from aftereffect.errors import AftereffectError
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import Problem
-from aftereffect.oracle.search import best_plain
-from aftereffect.theory.fair import LEVELS, NO_TIES, FairOptimum, fair_optimum, fair_tables
+from aftereffect.oracle.maximise import best_on
+from aftereffect.theory.fair import LEVELS, FairOptimum, fair_optimum, fair_tables
 
 MOST_CUTS = 1000
 CLOSE = 1e-9  # between the dual value and the cuts' value
@@ -53,13 +53,11 @@ def fair_dual(problem: Problem, tolerance: float | None = None, levels: int = LE
     tables, arms = fair_tables(problem, levels), problem.arms
     if arms == 1:
         return FairDual((0.0,), fair.utility, fair.allocation, fair.utility, 0.0, fair)
-    chosen, plain = np.zeros(arms, dtype=np.int64), np.zeros_like(tables.value)
     cuts: list[tuple[float, Floats, Floats]] = []  # utility, measures and shares of allocations found
     multipliers, value, best = np.zeros(arms), np.inf, np.zeros(arms)
     for _ in range(MOST_CUTS):
-        objective = np.ascontiguousarray(tables.value + multipliers[:, None] * tables.measure)
-        top = best_plain(objective, tables.low, tables.high, plain, chosen, NO_TIES)
-        reached = float(top) + fair.tolerance * 0.5 * float(np.abs(multipliers).sum())
+        chosen, top = best_on(tables.value + multipliers[:, None] * tables.measure, tables.low, tables.high)
+        reached = top + fair.tolerance * 0.5 * float(np.abs(multipliers).sum())
         if reached < value:
             value, best = reached, multipliers.copy()
         rows = np.arange(arms)
