@@ -60,7 +60,7 @@ class _Episodes:
         self.worlds = Worlds(given, count, int(random.integers(LARGEST_SEED)))
         self.which = np.arange(count) % len(given)
         self.earned = np.zeros(count)
-        self.allocations = np.stack([before_the_first(self.arms, _start(given[j])) for j in self.which])
+        self.allocations = np.stack([before_the_first(self.arms, given[j].start) for j in self.which])
 
     def deployed(self, actions: Floats) -> Floats:
         """Allocations from actions: shares in proportion to them, within floors, caps and the largest step."""
@@ -131,10 +131,6 @@ def _problem_of(given: str | Problem | Family) -> Problem | Family:
         raise AftereffectError(f"problem must be a problem, a family or the short notation of one, got {shown(given)}")
     family, seed = family_from(given)
     return family if seed is None else family.draw(seed)
-
-
-def _start(problem: Problem) -> Floats | None:
-    return None if problem.start is None else np.array(problem.start, dtype=np.float64)
 
 
 class Allocation(gymnasium.Env):

@@ -40,6 +40,7 @@ def _fill_weights(code: int, pace: float, weights: Floats) -> None:
         weights[i] = weight_at(code, pace, i + 1)
 
 
+@dataclass(frozen=True, eq=False)
 class Moving:
     """Responses on their way to others."""
 
@@ -78,7 +79,6 @@ class Drift(Moving):
     name: ClassVar[str] = "drift"
     code: ClassVar[int] = DRIFT
     paced_by: ClassVar[str] = "rounds"
-    to: Sequence[Response | Callable[..., npt.ArrayLike]]
     rounds: int
 
     def mean_weight(self, horizon: int) -> float:
@@ -93,7 +93,6 @@ class Change(Moving):
     name: ClassVar[str] = "change"
     code: ClassVar[int] = CHANGE
     paced_by: ClassVar[str] = "at"
-    to: Sequence[Response | Callable[..., npt.ArrayLike]]
     at: int
 
     def mean_weight(self, horizon: int) -> float:
@@ -108,7 +107,6 @@ class Season(Moving):
     code: ClassVar[int] = SEASON
     paced_by: ClassVar[str] = "period"
     least: ClassVar[int] = 2
-    to: Sequence[Response | Callable[..., npt.ArrayLike]]
     period: int
 
 

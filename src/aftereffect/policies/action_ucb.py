@@ -235,8 +235,7 @@ def explain_grid_ucb(state: GridUCBState, grid: Grid, t: int) -> dict[str, Any]:
         return result
     value, bonus = state.value, scale * state.root
     result["index"] = float(sum(value[k, state.levels[k]] for k in arms) + max(bonus[k, state.levels[k]] for k in arms))
-    second = runner_up(value, bonus, grid, state.levels)
-    result["runner_up"] = None if second is None else {"allocation": second[0], "index": second[1]}
+    result["runner_up"] = runner_up(value, bonus, grid, state.levels)
     return result
 
 

@@ -25,7 +25,7 @@ from aftereffect.policies.log_frame import log_frame
 from aftereffect.policies.pace import before_the_first, keep_pace
 from aftereffect.policies.reading import by_arm
 from aftereffect.policies.round_check import NO_SHARE, OUTSIDE, TRIALS, check_round
-from aftereffect.policies.round_log import Round
+from aftereffect.policies.round_log import Round, open_round
 from aftereffect.policies.rules import is_own
 from aftereffect.policies.saving import save_agent
 from aftereffect.policies.setting import Setting
@@ -130,13 +130,10 @@ class Agent:
 
         `reason` goes to the log: why people chose something else.
         """
-        if allocation is None and self._pending is None:
-            raise WrongTell("deploy without ask: ask() for the round's allocation first, or say what was deployed")
         deployed = self._pending if allocation is None else self._deployed(allocation)
-        happened = Round()
-        happened.deployed = deployed  # type: ignore[assignment]
-        happened.seen, happened.reward = np.full(self._arms, np.nan), np.zeros(self._arms)
-        self._add(happened, time(), reason)
+        if deployed is None:
+            raise WrongTell("deploy without ask: ask() for the round's allocation first, or say what was deployed")
+        self._add(open_round(deployed), time(), reason)
         return self.rounds
 
     def tell(

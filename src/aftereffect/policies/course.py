@@ -223,11 +223,8 @@ class Course:
             rule.ask(state, t, np.zeros(stand.setting.arms))
         if happened.drawn is not None:
             self.policy.recall(state, happened.drawn)
-        if happened.closed:
-            if happened.known:
-                rule.tell(state, t, deployed, happened.seen, happened.reward)
-            else:
-                rule.skip(state, t, deployed)
+        if happened.known and happened.closed:
+            rule.tell(state, t, deployed, happened.seen, happened.reward)
         elif happened.known and self._in_parts:  # elsewhere a part would count as "the others were not activated"
             rule.tell(state, t, deployed, np.nan_to_num(happened.seen), happened.reward)
         else:

@@ -105,15 +105,11 @@ def read_course(content: dict[str, Any], policy: Policy, setting: Setting) -> Co
     course.base = _read_stand(base, policy, settings, first, base["changes"])
     course.first = course.base.round
     course.kept.take_arms(settings[-1].arms)
-    for i, entry in enumerate(content["log"]):
-        course.kept.append(_read_round(entry, settings[_changes_before(course, course.first + 1 + i)].arms))
+    for number, entry in enumerate(content["log"], course.first + 1):
+        changed = sum(change.after < number for change in course.changes)
+        course.kept.append(_read_round(entry, settings[changed].arms))
     require_sense("log", len(course.kept) == rounds - course.first, np.array([len(course.kept)]))
     return course
-
-
-def _changes_before(course: Course, number: int) -> int:
-    """How many changes there were before a round."""
-    return sum(change.after < number for change in course.changes)
 
 
 def _read_stand(content: dict[str, Any], policy: Policy, settings: list[Setting], number: int, changes: int) -> Stand:

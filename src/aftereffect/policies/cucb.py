@@ -157,9 +157,8 @@ class CUCB(Policy):
         unswept, value = int(state.now["unswept"][0]), state.value
         if unswept:
             return {"arms": cells, "cells_not_tried": unswept}
-        second = runner_up(value, None, grid, state.levels)
         return {
             "arms": cells,
             "index": float(sum(value[k, state.levels[k]] for k in range(setting.arms))),
-            "runner_up": None if second is None else {"allocation": second[0], "index": second[1]},
+            "runner_up": runner_up(value, None, grid, state.levels),
         }

@@ -34,9 +34,7 @@ def most_tuned(arms: int) -> int:
 def make_grid(owner: Policy, setting: Setting, levels: int | None, zero: bool, tuned: Any) -> Grid:
     """The grid with the given number of levels, else with `tuned(horizon)`."""
     if levels is None:
-        if setting.horizon is None:
-            need_horizon(owner, setting, "it sets how fine the grid is (or give levels=)")
-        levels = int(tuned(setting.horizon))
+        levels = int(tuned(need_horizon(owner, setting, "it sets how fine the grid is (or give levels=)")))
         most = most_tuned(setting.arms)
         if levels > most:
             warnings.warn(
@@ -92,9 +90,9 @@ def sweep(fresh: Floats, low: Ints, high: Ints, work: Floats, levels: Ints, rng:
     best_plain(fresh, low, high, work, levels, rng)
 
 
-def runner_up(value: Floats, bonus: Floats | None, grid: Grid, chosen: Ints) -> tuple[list[float], float] | None:
+def runner_up(value: Floats, bonus: Floats | None, grid: Grid, chosen: Ints) -> dict[str, Any] | None:
     """The best allocation other than the chosen one, and its index: it must differ in some arm's level."""
-    best: tuple[list[float], float] | None = None
+    best: dict[str, Any] | None = None
     for k, level in enumerate(chosen):
         without = value.copy()
         without[k, level] = -np.inf
@@ -102,6 +100,6 @@ def runner_up(value: Floats, bonus: Floats | None, grid: Grid, chosen: Ints) -> 
             levels, index = best_levels(without, bonus, zero=True, low=grid.low.tolist(), high=grid.high.tolist())
         except AftereffectError:
             continue
-        if best is None or index > best[1]:
-            best = ([float(v) / grid.levels for v in levels], index)
+        if best is None or index > best["index"]:
+            best = {"allocation": [float(v) / grid.levels for v in levels], "index": index}
     return best

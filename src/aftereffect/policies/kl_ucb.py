@@ -330,10 +330,9 @@ class KLUCB(Policy):
                     "observations_to_go": max(0.0, float(cell["due"] - n)),
                 }
             )
-        second = runner_up(state.value, None, grid, state.levels)
         return {
             "epoch": int(state.now["epoch"][0]),
             "arms": arms,
             "index": float(sum(state.value[k, level] for k, level in enumerate(state.levels))),
-            "runner_up": None if second is None else {"allocation": second[0], "index": second[1]},
+            "runner_up": runner_up(state.value, None, grid, state.levels),
         }

@@ -12,7 +12,7 @@ from aftereffect.errors import WrongTell
 from aftereffect.model.curves import Floats
 from aftereffect.policies.reading import arms_named
 from aftereffect.policies.round_check import check_round
-from aftereffect.policies.round_log import Round
+from aftereffect.policies.round_log import Round, open_round
 
 if TYPE_CHECKING:
     from aftereffect.policies.agent import Agent
@@ -34,13 +34,13 @@ class Late(NamedTuple):
 def tell_late(agent: Agent, number: int, late: Late) -> None:
     """Put into a round what came of it, once all of it is known to be right."""
     course = agent._course
-    asked_for = agent._pending is not None and number == course.rounds + 1
-    if number > course.rounds and not asked_for:
+    asked_for = None if number != course.rounds + 1 else agent._pending
+    if number > course.rounds and asked_for is None:
         raise WrongTell(f"round {number} has not happened yet: {course.rounds} rounds were told or deployed so far")
-    before = _as_advised(agent) if asked_for else course.at(number)
+    before = course.at(number) if asked_for is None else open_round(asked_for)
     after = _told(agent, number, before, late)
     after.told_at = time()
-    if asked_for:
+    if asked_for is not None:
         after.deployed_at = after.told_at
         agent._add(after, after.told_at, late.reason)
         return
@@ -49,13 +49,6 @@ def tell_late(agent: Agent, number: int, late: Late) -> None:
     course.put(number, after)
     if number == course.rounds:
         agent._previous[: len(after.deployed)] = after.deployed
-
-
-def _as_advised(agent: Agent) -> Round:
-    happened = Round()
-    happened.deployed = agent._pending  # type: ignore[assignment]
-    happened.seen, happened.reward = np.full(agent._arms, np.nan), np.zeros(agent._arms)
-    return happened
 
 
 def _told(agent: Agent, number: int, before: Round, late: Late) -> Round:
@@ -90,8 +83,7 @@ def _close(number: int, after: Round, late: Late) -> None:
             return  # it is about those
         if not late.replace:
             raise WrongTell(f"round {number} was told or closed already; replace=True takes back what was told")
-        after.seen, after.reward, after.known = np.zeros(len(after.seen)), np.zeros(len(after.seen)), False
-    elif late.replace:
+    if late.replace:
         after.seen, after.reward, after.known = np.zeros(len(after.seen)), np.zeros(len(after.seen)), False
     after.seen = np.nan_to_num(after.seen)
     after.closed = True

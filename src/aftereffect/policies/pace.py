@@ -8,6 +8,7 @@ deployed something outside of them, or they were changed (an arm that was closed
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from aftereffect._compile import helper
 from aftereffect.model.curves import Floats
@@ -25,6 +26,6 @@ def keep_pace(previous: Floats, allocation: Floats, step: float) -> None:
             allocation[k] = previous[k] + part * (allocation[k] - previous[k])
 
 
-def before_the_first(arms: int, start: Floats | None) -> Floats:
+def before_the_first(arms: int, start: npt.ArrayLike | None) -> Floats:
     """What counts as deployed before the first round: the start, or nothing, and then the first round is free."""
     return np.full(arms, np.nan) if start is None else np.array(start, dtype=np.float64)

@@ -30,6 +30,14 @@ class Round:
     reason = ""  # that people gave
 
 
+def open_round(deployed: Floats) -> Round:
+    """A round that has happened, and of which nothing is told yet."""
+    happened = Round()
+    happened.deployed = deployed
+    happened.seen, happened.reward = np.full(len(deployed), np.nan), np.zeros(len(deployed))
+    return happened
+
+
 class RoundLog:
     """Rounds in order. Of those in the table `entries` has the policy's stage alone, so that keeping them costs no objects.
 

@@ -10,17 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars
 
 from aftereffect.errors import LONGEST, AftereffectError, UnknownName, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.reward_range import RewardRange
+from aftereffect.model.world import Ints
 from aftereffect.records.rounds import Rounds, number_rounds
 from aftereffect.records.sources import read_frame
 from aftereffect.records.table import NEAR_ONE, RECENT, Records
-
-Ints = npt.NDArray[np.int64]
 
 VALUES = ("share", "amount", "reward", "successes", "trials", "measure")
 KNOWN = ("round", "date", "arm", *VALUES)

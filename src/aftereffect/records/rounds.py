@@ -11,8 +11,7 @@ import numpy.typing as npt
 import polars
 
 from aftereffect.errors import AftereffectError, shown
-
-Ints = npt.NDArray[np.int64]
+from aftereffect.model.world import Ints
 
 LONGEST_GAP = 1000  # rounds: beyond it a number or a date is a slip
 MONTH, WEEK = "%Y-%m", "%G-W%V"  # of which the first day is taken
@@ -41,7 +40,7 @@ def number_rounds(column: polars.Series, name: str) -> Rounds:
         return _by_date(column.cast(polars.Datetime("us")), name)
     whole = _whole(column)
     if whole is not None:
-        return _by_number(whole, name)
+        return _laid_out(whole, str, name, [])
     if column.dtype == polars.String:
         return _by_date(_dates(column, name), name)
     raise AftereffectError(f"column {name} must hold whole numbers or dates, got {column.dtype}")
@@ -85,13 +84,6 @@ def _dates(column: polars.Series, name: str) -> polars.Series:
     return best
 
 
-def _by_number(values: Ints, name: str) -> Rounds:
-    def label(number: int) -> str:
-        return str(number)
-
-    return _laid_out(values, values, label, name, [])
-
-
 def _by_date(dates: polars.Series, name: str) -> Rounds:
     """Dates at equal distances, or months; else each date is one round."""
     stamps = dates.dt.timestamp("us").to_numpy().astype(np.int64)
@@ -106,28 +98,28 @@ def _by_date(dates: polars.Series, name: str) -> Rounds:
         def label(n: int) -> str:
             return _day(first + n * dt.timedelta(microseconds=step), midnight)
 
-        return _laid_out(number, stamps, label, name, [])
+        return _laid_out(number, label, name, [])
     if len(np.unique(months)) == len(distinct):
         start = int(months.min())
 
         def month(n: int) -> str:
             return f"{(start + n - 1) // 12:04d}-{(start + n - 1) % 12 + 1:02d}"
 
-        return _laid_out(months - start, stamps, month, name, [])
+        return _laid_out(months - start, month, name, [])
     number = np.searchsorted(distinct, stamps)
 
     def nth(n: int) -> str:
         return _day(dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=int(distinct[n])), midnight)
 
     note = [] if len(distinct) < 2 else ["dates are not evenly spaced: each date counts as one round"]
-    return _laid_out(number, stamps, nth, name, note)
+    return _laid_out(number, nth, name, note)
 
 
 def _day(when: dt.datetime, midnight: bool) -> str:
     return f"{when:%Y-%m-%d}" if midnight else f"{when:%Y-%m-%d %H:%M}"
 
 
-def _laid_out(number: Ints, key: Ints, label: Any, name: str, notes: list[str]) -> Rounds:
+def _laid_out(number: Ints, label: Any, name: str, notes: list[str]) -> Rounds:
     distinct = np.unique(number)
     gaps = np.diff(distinct)
     if len(gaps) and gaps.max() > LONGEST_GAP:

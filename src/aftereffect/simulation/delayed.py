@@ -12,7 +12,7 @@ import numpy as np
 from aftereffect.model.curves import Floats
 from aftereffect.policies.base import Policy
 from aftereffect.policies.course import Course
-from aftereffect.policies.round_log import Round
+from aftereffect.policies.round_log import Round, open_round
 from aftereffect.policies.rules import PlainState
 from aftereffect.policies.setting import Setting
 
@@ -62,9 +62,8 @@ class Delayed:
         if waits == 0:
             self.course.add(happened)
         else:
-            still_open = Round()
-            still_open.deployed, still_open.drawn = happened.deployed, happened.drawn
-            still_open.seen, still_open.reward = np.full(len(happened.seen), np.nan), np.zeros(len(happened.seen))
+            still_open = open_round(happened.deployed)
+            still_open.drawn = happened.drawn
             self.course.add(still_open)
             number = self.course.rounds
             self.due.setdefault(number + waits + 1, []).append((number, happened))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError, MissingParameter, require, require_whole
+from aftereffect.errors import MissingParameter, require, require_whole
 from aftereffect.model.impacts import memory_of
 from aftereffect.oracle.levels import best_levels
 from aftereffect.policies.grid import fresh_cells
@@ -92,7 +92,8 @@ def plan(
     cut, grid = policy.phases(setting), policy.grid(setting)
     assert grid is not None
     levels = grid.levels
-    _check_cells(arms, levels)
+    fits = arms * (levels + 1) <= MOST_CELLS
+    require(fits, f"plan: {arms:,} arms x {levels:,} levels are more than {MOST_CELLS:,} cells")
     whole = max(horizon // cut.length, 1)  # a horizon shorter than a phase still begins one
     approach = min(whole * cut.approach, horizon)
     counted = min(whole * cut.estimation, horizon - approach)
@@ -134,11 +135,6 @@ def _memory(memory: float | None, half_life: float | None) -> float:
         raise MissingParameter("plan needs memory (how strongly the past weighs, in [0, 1)) or half_life (in rounds)")
     require(memory is None or half_life is None, "plan: give either memory or half_life, not both")
     return memory_of(half_life) if half_life is not None else memory  # type: ignore[return-value]
-
-
-def _check_cells(arms: int, levels: int) -> None:
-    if arms * (levels + 1) > MOST_CELLS:
-        raise AftereffectError(f"plan: {arms:,} arms x {levels:,} levels are more than {MOST_CELLS:,} cells")
 
 
 def sweep_length(grid: Grid) -> tuple[int, bool]:

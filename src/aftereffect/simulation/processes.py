@@ -6,6 +6,7 @@ import multiprocessing
 import pickle
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from typing import Any
 
 from aftereffect.errors import AftereffectError
@@ -52,7 +53,7 @@ def run_in_processes(
 
 
 def _run(problem: Problem, policy: Policy, rounds: Ints, key: tuple[int, int, int], trace: bool) -> Run:
-    return run_once(problem, policy, rounds, *key, trace=trace).without_state()
+    return replace(run_once(problem, policy, rounds, *key, trace=trace), state=None)  # that need not travel
 
 
 def _check_that_it_travels(problems: list[Problem], policies: list[Policy]) -> None:

@@ -82,10 +82,6 @@ class Run:
     trace: Traced
     state: Any  # the policy's, at the end
 
-    def without_state(self) -> Run:
-        """The same without the policy's state, which need not travel."""
-        return replace(self, state=None)
-
 
 def run_once(
     problem: Problem,

@@ -152,7 +152,7 @@ def _stops(case: Case) -> Iterator[int]:
 @_check("arguments are left alone")
 def _arguments(case: Case) -> None:
     """Tell and skip only read the allocation, what was seen and the rewards."""
-    state = case.policy.state(_setting(case))
+    state = case.policy.state(Setting(case.arms, case.horizon, case.feedback, rng=generator(case.seed)))
     rule, crowd, allocation = bind(state), Crowd(case), np.zeros(case.arms)
     for t in range(1, min(case.horizon, 40) + 1):
         rule.ask(state, t, allocation)
@@ -165,10 +165,6 @@ def _arguments(case: Case) -> None:
             rule.skip(state, t, allocation)
         for name, now, then in zip(("allocation", "seen", "reward"), (allocation, seen, reward), before, strict=True):
             require(bool(np.all(now == then)), f"in round {t} it wrote into {name}, {then.tolist()}: {now.tolist()}")
-
-
-def _setting(case: Case) -> Setting:
-    return Setting(case.arms, case.horizon, case.feedback, rng=generator(case.seed))
 
 
 @_check("agent and simulator agree")
