@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol
 
 from aftereffect.errors import AftereffectError, require_whole, shown
@@ -37,7 +38,7 @@ class Threads:
             try:
                 while True:
                     for task in upcoming:
-                        report = _reporter(progress, task.label)
+                        report = partial(progress, task.label)
                         waiting[pool.submit(compute, task, report, stop.is_set)] = task
                         if len(waiting) >= 2 * self.count:
                             break
@@ -48,10 +49,6 @@ class Threads:
             finally:
                 stop.set()
                 pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _reporter(progress: Progress, label: str) -> Callable[[int], None]:
-    return lambda rounds: progress(label, rounds)
 
 
 class DaskCluster:

@@ -5,6 +5,7 @@ Everything is computed from the rows that the weekly arena leaves behind: one pe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -114,7 +115,8 @@ def score_weekly(arena: Weekly, rows: polars.DataFrame) -> Gains:
     totals = {
         p: {t: _total(samples, scores, flat, p, t, weights) for t in horizons} for p in policies if _played(scores, p)
     }
-    order = sorted(totals, key=lambda p: -_or_lowest(totals[p][horizons[-1]].share))
+    last = {p: totals[p][horizons[-1]].share for p in totals}
+    order = sorted(totals, key=lambda p: math.inf if last[p] is None else -last[p])
     return Gains(arena, horizons, available, scores, {p: totals[p] for p in order})
 
 
@@ -177,7 +179,3 @@ def _total(
         worst=min(scores[scenario][policy][horizon].worst for scenario in here),
         loss=max(losses) if losses else None,
     )
-
-
-def _or_lowest(share: float | None) -> float:
-    return -np.inf if share is None else share

@@ -63,22 +63,18 @@ class GapRow:
     reached_gap: float
 
 
-def scenario_family(name: str, arms: int) -> Family:
-    """A scenario's problem at the default tolerance."""
-    return family(name, arms=arms, memory=MEMORY)
-
-
-def instances_of(name: str, instances: int) -> int:
-    """Lending is one fixed problem; the others are drawn."""
-    return 1 if name == "lending" else instances
+def scenarios(instances: int, units: int | None = None) -> Iterator[tuple[Family, int, int]]:
+    """Each scenario's problem at the default tolerance, with its runs and instances: lending is one, the others are drawn."""
+    for name, arms in SCENARIOS:
+        runs, drawn = (instances, 1) if name == "lending" else (1, instances)
+        yield family(name, arms=arms, memory=MEMORY, units=units), runs, drawn
 
 
 def measure_parity(
     horizon: int, instances: int, seed: int, say: Callable[[str], None] = lambda _: None, trials: int = 40
 ) -> Iterator[ParityRow]:
     """Each scenario's policies: without fairness, with multipliers tuned on validation runs, and the online policy."""
-    for name, arms in SCENARIOS:
-        world, count = scenario_family(name, arms), instances_of(name, instances)
+    for world, runs, drawn in scenarios(instances):
         base = HistoryUCB(zero=True, log="printed")
         tuned = tune_multipliers(world, base, horizon // 10, trials=trials, runs=1, instances=instances, seed=seed)
         policies: list[tuple[str, Policy]] = [
@@ -87,21 +83,20 @@ def measure_parity(
             ("fair-thompson", FairThompson()),
         ]
         for label, policy in policies:
-            say(f"{name} K {arms}: {label}")
+            say(f"{world.name} K {world.arms}: {label}")
             points = [horizon // 10, horizon // 2, horizon]
-            runs = instances if count == 1 else 1
-            result = simulate(world, policy, horizon=horizon, runs=runs, instances=count, seed=seed, checkpoints=points)
+            result = simulate(world, policy, horizon=horizon, runs=runs, instances=drawn, seed=seed, checkpoints=points)
             assert result.parity is not None  # every scenario has a measure
-            yield _row(name, arms, label, result.parity, horizon)
+            yield _row(world, label, result.parity, horizon)
 
 
-def _row(name: str, arms: int, label: str, parity: Parity, horizon: int) -> ParityRow:
+def _row(world: Family, label: str, parity: Parity, horizon: int) -> ParityRow:
     mean = parity.mean_violation
     early, middle, late = (float(v) for v in mean.mean(axis=0))
     lost = parity.fair_regret[:, -1] / horizon
     return ParityRow(
-        name,
-        arms,
+        world.name,
+        world.arms,
         policy=label,
         violation=(early, middle, late),
         largest_violation=float(mean[:, -1].max()),
@@ -113,13 +108,12 @@ def _row(name: str, arms: int, label: str, parity: Parity, horizon: int) -> Pari
 
 def measure_gaps(instances: int, seed: int) -> Iterator[GapRow]:
     """Each scenario's duality gap at the default tolerance, exact on the grid."""
-    for name, arms in SCENARIOS:
-        drawn = draw_instances(scenario_family(name, arms), instances_of(name, instances), seed)
-        duals = [fair_dual(problem) for problem in drawn]
+    for world, _, drawn in scenarios(instances):
+        duals = [fair_dual(problem) for problem in draw_instances(world, drawn, seed)]
         gaps = np.array([d.duality_gap for d in duals])
         yield GapRow(
-            name,
-            arms,
+            world.name,
+            world.arms,
             float(np.mean([d.fair.price for d in duals])),
             float(gaps.mean()),
             float(gaps.max()),
@@ -145,21 +139,18 @@ WEEKS, UNITS = (104, 208, 520), 200
 
 def measure_weekly_parity(instances: int, seed: int) -> Iterator[WeeklyRow]:
     """Fair-thompson and the even split with units, the memory told."""
-    for name, arms in SCENARIOS:
-        world = family(name, arms=arms, memory=MEMORY, units=UNITS)
-        count = instances_of(name, instances)
-        runs = instances if count == 1 else 1
+    for world, runs, drawn in scenarios(instances, UNITS):
         for label, policy in (("fair-thompson", FairThompson()), ("even split", Fixed())):
             result = simulate(
-                world, policy, horizon=WEEKS[-1], runs=runs, instances=count, seed=seed, checkpoints=WEEKS
+                world, policy, horizon=WEEKS[-1], runs=runs, instances=drawn, seed=seed, checkpoints=WEEKS
             )
             assert result.parity is not None  # every scenario has a measure
             for i, weeks in enumerate(WEEKS):
                 utility, violation = result.utility[:, i].mean() / weeks, result.parity.mean_violation[:, i].mean()
                 violated = result.parity.violated_share[:, i].mean()
                 yield WeeklyRow(
-                    name,
-                    arms,
+                    world.name,
+                    world.arms,
                     horizon=weeks,
                     policy=label,
                     utility=float(utility),

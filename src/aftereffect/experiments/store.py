@@ -29,7 +29,7 @@ from aftereffect._files import (
 )
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.manifest import describe_difference, is_manifest, manifest_of, read_manifest, sealed
-from aftereffect.experiments.plan import Chosen, Plan
+from aftereffect.experiments.plan import Plan
 from aftereffect.experiments.searches import Search, chosen, searches
 from aftereffect.experiments.shards import SCHEMA, Task
 from aftereffect.experiments.spec import parse_spec
@@ -252,8 +252,8 @@ class Store:
         """All rows of the finished shards."""
         if not self.manifest_path.exists():
             return polars.LazyFrame(schema=SCHEMA)
-        finished = self.finished()
-        tasks = self.plan.tuning_tasks() if purpose == "tuning" else self.plan.main_tasks(self.chosen(finished))
+        finished, plan = self.finished(), self.plan
+        tasks = plan.tuning_tasks() if purpose == "tuning" else plan.main_tasks(chosen(plan, self.searches(finished)))
         return scan([finished[task.name] for task in tasks if task.name in finished])
 
     def searches(self, finished: dict[str, Path] | None = None) -> list[Search]:
@@ -263,10 +263,6 @@ class Store:
         if not tasks or any(task.name not in found for task in tasks):
             return []
         return searches(self.plan, scan([found[task.name] for task in tasks]))
-
-    def chosen(self, finished: dict[str, Path] | None = None) -> Chosen:
-        """What tuning chose."""
-        return chosen(self.plan, self.searches(finished))
 
 
 def scan(paths: list[Path]) -> polars.LazyFrame:

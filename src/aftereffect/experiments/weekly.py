@@ -60,11 +60,6 @@ class Weekly(Arena):
     def quick(self) -> bool:
         return self.scale == QUICK
 
-    @property
-    def horizons(self) -> list[int]:
-        """The rounds at which scores are taken."""
-        return horizons_up_to(self.scale.horizon)
-
 
 def horizons_up_to(horizon: int) -> list[int]:
     """The checkpoints that a run of so many rounds passes, its end included."""

@@ -36,7 +36,7 @@ class Event:
     @property
     def body(self) -> str:
         """The event as it is stored and hashed."""
-        return canonical({name: getattr(self, name) for name in MEMBERS})
+        return canonical(self.document())
 
     @classmethod
     def read(cls, body: str) -> Event:

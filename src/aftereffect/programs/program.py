@@ -22,7 +22,6 @@ from aftereffect.programs.errors import Conflict, KeyReused
 from aftereffect.programs.events import Content, Event, check_word, named, now, plain
 from aftereffect.programs.fold import Fold
 from aftereffect.programs.following import Following
-from aftereffect.programs.ledger import Entry
 from aftereffect.programs.rounds import rounds_of
 from aftereffect.programs.schema import events
 
@@ -183,7 +182,8 @@ class Program:
     @property
     def head(self) -> str:
         """The hash of the last event; kept elsewhere, it vouches for the whole record."""
-        return self._entry().head
+        with self._database.reading() as connection:
+            return ledger.find(connection, self.name).head
 
     @overload
     def explain(self, words: Literal[False] = False) -> Content: ...
@@ -330,10 +330,6 @@ class Program:
                 return ledger.last(connection, entry.id, "ask").answer if waits else None
             first = ledger.keyed(connection, entry.id, key)
             return None if first is None else _same(first, "ask", {})
-
-    def _entry(self) -> Entry:
-        with self._database.reading() as connection:
-            return ledger.find(connection, self.name)
 
     def _now(self) -> Fold:
         with self._database.reading() as connection:

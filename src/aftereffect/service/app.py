@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from prometheus_client import generate_latest
 from starlette.exceptions import HTTPException
@@ -19,10 +19,10 @@ from aftereffect.programs.errors import Busy, CannotWrite, Conflict, Damaged, No
 from aftereffect.programs.store import Store
 from aftereffect.service import api, dashboard
 from aftereffect.service.express import Express
-from aftereffect.service.gate import ANY, Gate, needs
-from aftereffect.service.guards import LARGEST_BODY, Buckets, Guards, Metrics
+from aftereffect.service.gate import Gate
+from aftereffect.service.guards import Buckets, Guards, Metrics
 from aftereffect.service.problems import Refusal, problem_response
-from aftereffect.service.tokens import Caller, Tokens
+from aftereffect.service.tokens import Tokens
 
 log = logging.getLogger("aftereffect.service")
 STATUS: dict[type[AftereffectError], int] = {
@@ -35,9 +35,7 @@ STATUS: dict[type[AftereffectError], int] = {
 }
 
 
-def build_app(
-    store: Store, *, secure: bool = False, buckets: Buckets | None = None, largest: int = LARGEST_BODY
-) -> Any:
+def build_app(store: Store, *, secure: bool = False, buckets: Buckets | None = None) -> Any:
     """An ASGI application over a store; `secure` marks cookies for HTTPS only."""
     app = FastAPI(
         title="Aftereffect",
@@ -56,7 +54,7 @@ def build_app(
     own, shared = str(files("aftereffect.service") / "static"), ("aftereffect.report", "shared")
     app.mount("/static", StaticFiles(directory=own, packages=[shared]), name="static")
     everyday = Express(app, app.state.gate.tokens, _failed)
-    return Guards(everyday, buckets or Buckets(), metrics, largest)
+    return Guards(everyday, buckets or Buckets(), metrics)
 
 
 def _tell_how_we_are(app: FastAPI, metrics: Metrics) -> None:
@@ -70,7 +68,7 @@ def _tell_how_we_are(app: FastAPI, metrics: Metrics) -> None:
         return {"status": "ok"}
 
     @app.get("/metrics", summary="Counts for Prometheus")
-    def show_metrics(caller: Annotated[Caller, Depends(needs("viewer", ANY))]) -> Response:
+    def show_metrics(caller: api.Anyone) -> Response:
         return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4")
 
 
@@ -79,7 +77,7 @@ def _say_what_is_wrong(app: FastAPI) -> None:
     def refused(request: Request, error: Refusal) -> Response:
         if error.status == 401 and _wants_page(request):
             return RedirectResponse(request.url_for("login_page").path, status_code=303)
-        return _answer(request, error.status, error.detail, error.headers, **error.more)
+        return _answer(request, error.status, error.detail, error.headers)
 
     app.add_exception_handler(AftereffectError, _failed)
     app.add_exception_handler(Exception, _failed)
@@ -109,7 +107,7 @@ def _wants_page(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
 
 
-def _answer(request: Request, status: int, detail: str, headers: dict[str, str] | None = None, **more: Any) -> Response:
+def _answer(request: Request, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
     if _wants_page(request):
         return dashboard.error_page(request, status, detail)
-    return problem_response(status, detail, headers, **more)
+    return problem_response(status, detail, headers)

@@ -28,18 +28,23 @@ def _column(form: FormData, name: str) -> list[str]:
     return [str(value).strip() for value in form.getlist(name)]
 
 
+def _by_arm(program: Program, form: FormData, word: str) -> dict[str, float]:
+    given = _column(form, word)
+    if len(given) != len(program.names):
+        raise AftereffectError("the arms have changed since this page was made: load it again")
+    return {name: number(f"the {word} of {name!r}", text) for name, text in zip(program.names, given, strict=True)}
+
+
 def allocation(program: Program, form: FormData) -> dict[str, float] | None:
     """Percents or units of each arm as shares of their sum; None where the form has none."""
     given = _column(form, "share")
     if not given:
         return None
-    if len(given) != len(program.names):
-        raise AftereffectError("the arms have changed since this page was made: load it again")
-    parts = [number(f"the share of {name!r}", text) for name, text in zip(program.names, given, strict=True)]
-    total = sum(parts)
-    if total <= 0 or min(parts) < 0:
+    parts = _by_arm(program, form, "share")
+    total = sum(parts.values())
+    if total <= 0 or min(parts.values()) < 0:
         raise AftereffectError(f"shares must be 0 or more and not all 0, got {', '.join(given)}")
-    return {name: part / total for name, part in zip(program.names, parts, strict=True)}
+    return {name: part / total for name, part in parts.items()}
 
 
 def told(program: Program, form: FormData) -> dict[str, Any]:
@@ -75,15 +80,10 @@ def told(program: Program, form: FormData) -> dict[str, Any]:
 
 def limits(program: Program, form: FormData) -> dict[str, Any]:
     """Floors and caps in percent."""
-    found = {}
-    for word in ("floor", "cap"):
-        given = _column(form, word)
-        if len(given) != len(program.names):
-            raise AftereffectError("the arms have changed since this page was made: load it again")
-        found[f"{word}s"] = {
-            name: number(f"the {word} of {name!r}", text) / 100 for name, text in zip(program.names, given, strict=True)
-        }
-    return found
+    return {
+        f"{word}s": {name: percent / 100 for name, percent in _by_arm(program, form, word).items()}
+        for word in ("floor", "cap")
+    }
 
 
 def reward_range(form: FormData) -> tuple[float, float] | None:

@@ -76,8 +76,8 @@ class Metrics:
 class Guards:
     """Middleware: limits before, headers, metrics and a line of log after."""
 
-    def __init__(self, app: Any, buckets: Buckets, metrics: Metrics, largest: int = LARGEST_BODY) -> None:
-        self.app, self.buckets, self.metrics, self.largest = app, buckets, metrics, largest
+    def __init__(self, app: Any, buckets: Buckets, metrics: Metrics) -> None:
+        self.app, self.buckets, self.metrics = app, buckets, metrics
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request, or pass it on with its limits kept."""
@@ -110,8 +110,8 @@ class Guards:
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or len(length) > 12:
             return problem_response(400, f"Content-Length must be a number of bytes, got {length.decode('latin-1')!r}")
-        if int(length) > self.largest:
-            return problem_response(413, f"a request may have {self.largest:,} bytes, this one has {int(length):,}")
+        if int(length) > LARGEST_BODY:
+            return problem_response(413, f"a request may have {LARGEST_BODY:,} bytes, this one has {int(length):,}")
         return None
 
     def _counted(self, receive: Any) -> Any:
@@ -122,8 +122,8 @@ class Guards:
             nonlocal taken
             message = await receive()
             taken += len(message.get("body", b""))
-            if taken > self.largest:
-                raise HTTPException(413, f"a request may have {self.largest:,} bytes")
+            if taken > LARGEST_BODY:
+                raise HTTPException(413, f"a request may have {LARGEST_BODY:,} bytes")
             return message
 
         return counted

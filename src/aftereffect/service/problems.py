@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.responses import JSONResponse
 
 TITLES = {
@@ -14,9 +12,7 @@ TITLES = {
     405: "No such method here",
     409: "Conflict",
     413: "Too large",
-    415: "Not JSON",
     422: "Wrong request",
-    428: "A key is needed",
     429: "Too many requests",
     500: "Our fault",
     503: "Try again",
@@ -26,28 +22,18 @@ TITLES = {
 class Refusal(Exception):
     """A request that is answered with an error: status, one line that says what was wrong, headers."""
 
-    def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None, **more: Any) -> None:
+    def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(detail)
-        self.status, self.detail, self.headers, self.more = status, detail, headers, more
+        self.status, self.detail, self.headers = status, detail, headers
 
 
-def problem_document(status: int, detail: str, **more: Any) -> dict[str, Any]:
-    """The document itself; `retryable` says whether the same request may succeed later."""
-    return {
+def problem_response(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    """An answer with the document; `retryable` says whether the same request may succeed later."""
+    document = {
         "type": "about:blank",
         "title": TITLES.get(status, "Error"),
         "status": status,
         "detail": detail,
         "retryable": status in (429, 503),
-        **more,
     }
-
-
-def problem_response(status: int, detail: str, headers: dict[str, str] | None = None, **more: Any) -> JSONResponse:
-    """The same as an answer."""
-    return JSONResponse(
-        problem_document(status, detail, **more),
-        status_code=status,
-        headers=headers,
-        media_type="application/problem+json",
-    )
+    return JSONResponse(document, status_code=status, headers=headers, media_type="application/problem+json")
