@@ -10,7 +10,7 @@ import typer
 from aftereffect import __version__
 from aftereffect.cli.imports import say_in_help, take_imports
 from aftereffect.cli.mistakes import CLICK_ERROR, Commands, as_mistake
-from aftereffect.cli.program_app import program_app
+from aftereffect.cli.program_app import AsJson, program_app
 from aftereffect.cli.reading import whole
 from aftereffect.cli.service_app import serve, token_app
 
@@ -64,9 +64,6 @@ def _common(
     ] = False,
 ) -> None:
     pass
-
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
@@ -130,28 +130,21 @@ def _keep(directory: Path, **frames: polars.DataFrame) -> list[Path]:
 
 def _shown(board: Board, files: list[Path]) -> list[RenderableType]:
     """The scenarios first: on a terminal the leaderboard should be what is left to see."""
-    parts: list[RenderableType] = []
-    for sheet in in_scenarios(board):
-        parts += _table(sheet)
-    if board.stress:
-        parts += _table(under_stress(board))
-    parts += _table(overall(board))
-    if any(s.rank is None for s in board.standings):
-        parts.append(Text("* over the scenarios that it could start in\n"))
-    parts += [Text(note) for note in remarks(board)]
-    if board.arena.quick:
-        parts.append(Text(SMOKE, "bold"))
-    return [*parts, *(Text(f"written: {path}") for path in files)]
+    stress = [under_stress(board)] if board.stress else []
+    partly = any(s.rank is None for s in board.standings)
+    notes = ["* over the scenarios that it could start in\n"] if partly else []
+    return _parts([*in_scenarios(board), *stress, overall(board)], [*notes, *remarks(board)], board.arena.quick, files)
 
 
 def _shown_weekly(gains: Gains, files: list[Path]) -> list[RenderableType]:
-    parts: list[RenderableType] = []
-    for sheet in (*weekly_page.in_scenarios(gains), *weekly_page.overall(gains)):
-        parts += _table(sheet)
-    parts += [Text(note) for note in weekly_page.remarks(gains)]
-    if gains.arena.quick:
-        parts.append(Text(SMOKE, "bold"))
-    return [*parts, *(Text(f"written: {path}") for path in files)]
+    sheets = [*weekly_page.in_scenarios(gains), *weekly_page.overall(gains)]
+    return _parts(sheets, weekly_page.remarks(gains), gains.arena.quick, files)
+
+
+def _parts(sheets: Iterable[Sheet], notes: Iterable[str], quick: bool, files: list[Path]) -> list[RenderableType]:
+    smoke = [Text(SMOKE, "bold")] if quick else []
+    tables = [part for sheet in sheets for part in _table(sheet)]
+    return [*tables, *map(Text, notes), *smoke, *(Text(f"written: {path}") for path in files)]
 
 
 def _table(sheet: Sheet) -> list[RenderableType]:

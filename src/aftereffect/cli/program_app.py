@@ -84,7 +84,7 @@ def create(
         "seed": whole("--seed", seed, 0),
     }
     past = programs.past(records, column or [], unit)
-    programs.create(store, name, arms=arms, records=past, options=options, key=key, by=by, as_json=json)
+    programs.create(programs.Asked(store, name, json, key, by), arms, past, options)
 
 
 @program_app.command("import")
@@ -99,7 +99,7 @@ def import_file(
     """Create a program from an exported record, event by event with its hashes, or from a saved agent."""
     from aftereffect.cli import programs
 
-    programs.import_file(store, name, file, key, by, json)
+    programs.import_file(programs.Asked(store, name, json, key, by), file)
 
 
 @program_app.command("list")
@@ -115,7 +115,7 @@ def show(name: Name, store: StoreUrl = None, json: AsJson = False) -> None:
     """Show a program: arms, policy, limits, rounds, what waits, the head of its record."""
     from aftereffect.cli import programs
 
-    programs.show_one(store, name, json)
+    programs.show_one(programs.Asked(store, name, json))
 
 
 @program_app.command()
@@ -123,7 +123,7 @@ def ask(name: Name, key: Key = None, by: By = None, store: StoreUrl = None, json
     """Ask for the next round's allocation; asking again before the round happened gives the same."""
     from aftereffect.cli import programs
 
-    programs.ask(store, name, key, by, json)
+    programs.ask(programs.Asked(store, name, json, key, by))
 
 
 @program_app.command()
@@ -140,7 +140,7 @@ def deploy(
     """Say that the round has happened; its rewards come later."""
     from aftereffect.cli import programs
 
-    programs.deploy(store, name, allocation or [], key, by, json)
+    programs.deploy(programs.Asked(store, name, json, key, by), allocation or [])
 
 
 @program_app.command()
@@ -168,24 +168,11 @@ def tell(
     """Tell what came back."""
     from aftereffect.cli import programs
 
-    number = whole("--round", round)
+    asked, number = programs.Asked(store, name, json, key, by), whole("--round", round)
     if csv is not None:
-        programs.tell_table(
-            store, name, file=csv, words=rewards or [], number=number, replace=replace, key=key, by=by, as_json=json
-        )
+        programs.tell_table(asked, csv, rewards or [], number, replace)
     else:
-        programs.tell(
-            store,
-            name,
-            words=rewards or [],
-            allocation=shares("--allocation", allocation),
-            unknown=unknown,
-            number=number,
-            replace=replace,
-            key=key,
-            by=by,
-            as_json=json,
-        )
+        programs.tell(asked, rewards or [], shares("--allocation", allocation), unknown, number, replace)
 
 
 @program_app.command()
@@ -193,7 +180,7 @@ def explain(name: Name, store: StoreUrl = None, json: AsJson = False) -> None:
     """Say in words why the next advice is what it is; with --json in full, as data."""
     from aftereffect.cli import programs
 
-    programs.explain(store, name, json)
+    programs.explain(programs.Asked(store, name, json))
 
 
 @program_app.command()
@@ -209,8 +196,7 @@ def limits(
     """Show the floors and caps, or change those of some arms from the next round on."""
     from aftereffect.cli import programs
 
-    floors, caps = shares("--floor", floor), shares("--cap", cap)
-    programs.limits(store, name, floors=floors, caps=caps, key=key, by=by, as_json=json)
+    programs.limits(programs.Asked(store, name, json, key, by), shares("--floor", floor), shares("--cap", cap))
 
 
 Arm = Annotated[str, typer.Argument(metavar="ARM", help="The arm.")]
@@ -229,7 +215,7 @@ def open_arm(
     """Take in a new arm, or one that was closed, from the next round on."""
     from aftereffect.cli import programs
 
-    programs.open_arm(store, name, arm=arm, share=real("--share", share), key=key, by=by, as_json=json)
+    programs.open_arm(programs.Asked(store, name, json, key, by), arm, real("--share", share))
 
 
 @program_app.command("close-arm")
@@ -239,7 +225,7 @@ def close_arm(
     """Give an arm nothing from the next round on."""
     from aftereffect.cli import programs
 
-    programs.close_arm(store, name, arm, key, by, json)
+    programs.close_arm(programs.Asked(store, name, json, key, by), arm)
 
 
 @program_app.command()
@@ -254,7 +240,7 @@ def policy(
     """Change the policy: the new one takes in all rounds so far."""
     from aftereffect.cli import programs
 
-    programs.policy(store, name, policy, key, by, json)
+    programs.policy(programs.Asked(store, name, json, key, by), policy)
 
 
 @program_app.command()
@@ -268,7 +254,7 @@ def log(
     """List what happened, by whom and when."""
     from aftereffect.cli import programs
 
-    programs.log(store, name, whole("--after", after, 0) or 0, whole("--limit", limit), json)
+    programs.log(programs.Asked(store, name, json), whole("--after", after, 0) or 0, whole("--limit", limit))
 
 
 @program_app.command()
@@ -283,7 +269,7 @@ def export(
     """Write the record to a file."""
     from aftereffect.cli import programs
 
-    programs.export(store, name, out, json)
+    programs.export(programs.Asked(store, name, json), out)
 
 
 @program_app.command()
@@ -298,7 +284,7 @@ def audit(
     """Check the whole record and recompute every decision; exit code 1 if something does not fit."""
     from aftereffect.cli import programs
 
-    if not programs.audit(store, name, head, json):
+    if not programs.audit(programs.Asked(store, name, json), head):
         raise typer.Exit(1)
 
 
@@ -307,4 +293,4 @@ def archive(name: Name, key: Key = None, by: By = None, store: StoreUrl = None, 
     """Close a program: it can be read, and nothing more is written."""
     from aftereffect.cli import programs
 
-    programs.archive(store, name, key, by, json)
+    programs.archive(programs.Asked(store, name, json, key, by))

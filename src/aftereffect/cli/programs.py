@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.table import Table
 from rich.text import Text
@@ -28,28 +28,47 @@ from aftereffect.records.table import Records
 LARGEST = 100_000_000  # bytes of a table of rewards
 
 
-def create(
-    store: str | None,
-    name: str,
-    arms: str,
-    records: Records | None,
-    options: dict[str, Any],
-    key: str | None,
-    by: str | None,
-    as_json: bool,
-) -> None:
+class Asked(NamedTuple):
+    """What every command is told: of which program, whether to answer in JSON and, where it writes, the key and who does it."""
+
+    store: str | None
+    name: str
+    as_json: bool
+    key: str | None = None
+    by: str | None = None
+
+    @property
+    def program(self) -> Program:
+        """The program, which must be there."""
+        return open_store(self.store, create=False).program(self.name)
+
+    @property
+    def signed(self) -> dict[str, Any]:
+        """The key, and who does it: as given, else this machine's user, where there is one."""
+        by = self.by
+        if by is None:
+            with suppress(OSError, KeyError, ImportError):
+                by = getpass.getuser()
+        return {"key": self.key, "by": by}
+
+    def answer(self, document: Any, *parts: Any) -> None:
+        """Print a document, or what it says in words and tables."""
+        _print(self.as_json, document, *parts)
+
+
+def create(asked: Asked, arms: str, records: Records | None, options: dict[str, Any]) -> None:
     """`program create`."""
     names = [word.strip() for word in arms.split(",")]
-    made = open_store(store).create(name, names, records=records, key=key, by=_who(by), **options).show()
-    _print(
-        as_json, made, f"created {name!r}: {', '.join(made['arms'])}, {made['policy']}, {made['rounds']} past rounds"
-    )
+    made = open_store(asked.store).create(asked.name, names, records=records, **asked.signed, **options).show()
+    said = f"{', '.join(made['arms'])}, {made['policy']}, {made['rounds']} past rounds"
+    asked.answer(made, f"created {asked.name!r}: {said}")
 
 
-def import_file(store: str | None, name: str, file: str, key: str | None, by: str | None, as_json: bool) -> None:
+def import_file(asked: Asked, file: str) -> None:
     """`program import`."""
-    made = import_program(open_store(store), name, file, key=key, by=_who(by)).show()
-    _print(as_json, made, f"imported {name!r}: {', '.join(made['arms'])}, {made['rounds']} rounds, head {made['head']}")
+    made = import_program(open_store(asked.store), asked.name, file, **asked.signed).show()
+    said = f"{', '.join(made['arms'])}, {made['rounds']} rounds, head {made['head']}"
+    asked.answer(made, f"imported {asked.name!r}: {said}")
 
 
 def list_all(store: str | None, as_json: bool) -> None:
@@ -68,85 +87,69 @@ def list_all(store: str | None, as_json: bool) -> None:
     _print(as_json, found, table)
 
 
-def show_one(store: str | None, name: str, as_json: bool) -> None:
+def show_one(asked: Asked) -> None:
     """`program show`."""
-    found = _program(store, name).show()
+    found = asked.program.show()
     table = _table("", "")
     for what, value in found.items():
         table.add_row(what.replace("_", " "), _words(value))
-    _print(as_json, found, table)
+    asked.answer(found, table)
 
 
-def ask(store: str | None, name: str, key: str | None, by: str | None, as_json: bool) -> None:
+def ask(asked: Asked) -> None:
     """`program ask`."""
-    advice = _program(store, name).advise(key=key, by=_who(by))
+    advice = asked.program.advise(**asked.signed)
     table = _table("arm", "share", *(["units"] if "units" in advice else []))
     for arm, share in advice["allocation"].items():
         table.add_row(arm, f"{share:.4f}", *([str(advice["units"][arm])] if "units" in advice else []))
-    _print(as_json, advice, Text(f"round {advice['round']}"), table)
+    asked.answer(advice, f"round {advice['round']}", table)
 
 
-def deploy(store: str | None, name: str, words: list[str], key: str | None, by: str | None, as_json: bool) -> None:
+def deploy(asked: Asked, words: list[str]) -> None:
     """`program deploy`."""
-    answer = _program(store, name).note_deployment(shares("ARM=share", words), key=key, by=_who(by))
-    _print(as_json, answer, f"round {answer['round']} deployed: {_words(answer['allocation'])}")
+    answer = asked.program.note_deployment(shares("ARM=share", words), **asked.signed)
+    asked.answer(answer, f"round {answer['round']} deployed: {_words(answer['allocation'])}")
 
 
 def tell(
-    store: str | None,
-    name: str,
+    asked: Asked,
     words: list[str],
     allocation: dict[str, float] | None,
     unknown: bool,
     number: int | None,
     replace: bool,
-    key: str | None,
-    by: str | None,
-    as_json: bool,
 ) -> None:
     """`program tell`."""
     require(
         bool(words) != unknown, "tell needs either ARM=reward for the arms that were seen, or --csv FILE, or --unknown"
     )
-    program = _program(store, name)
+    program = asked.program
     rewards, trials = (None, None) if unknown else _outcomes(words, program.reward_range)
-    answer = program.tell(
-        rewards, trials=trials, allocation=allocation, round=number, replace=replace, key=key, by=_who(by)
-    )
-    _print(as_json, answer, f"round {answer['round']} told")
+    answer = program.tell(rewards, trials=trials, allocation=allocation, round=number, replace=replace, **asked.signed)
+    asked.answer(answer, f"round {answer['round']} told")
 
 
-def tell_table(
-    store: str | None,
-    name: str,
-    file: str,
-    words: list[str],
-    number: int | None,
-    replace: bool,
-    key: str | None,
-    by: str | None,
-    as_json: bool,
-) -> None:
+def tell_table(asked: Asked, file: str, words: list[str], number: int | None, replace: bool) -> None:
     """`program tell --csv`: a tell for each round in the table."""
     require(not words, "give ARM=reward or --csv, not both")
-    program, who = _program(store, name), _who(by)
+    program, key, by = asked.program, asked.key, asked.signed["by"]
     answers = []
     for found, (rewards, trials) in _rewards(file, program.reward_range).items():
         round = number if found is None else found
-        own = None if key is None else key if found is None else f"{key}-{found}"
-        answers.append(program.tell(rewards, trials=trials, round=round, replace=replace, key=own, by=who))
-    _print(as_json, answers, *(f"round {answer['round']} told" for answer in answers))
+        own = key if key is None or found is None else f"{key}-{found}"
+        answers.append(program.tell(rewards, trials=trials, round=round, replace=replace, key=own, by=by))
+    asked.answer(answers, *(f"round {answer['round']} told" for answer in answers))
 
 
-def explain(store: str | None, name: str, as_json: bool) -> None:
+def explain(asked: Asked) -> None:
     """`program explain`: in words, or all of it as data."""
-    program = _program(store, name)
-    print(json.dumps(program.explain(), indent=2) if as_json else program.explain(words=True))
+    program = asked.program
+    print(json.dumps(program.explain(), indent=2) if asked.as_json else program.explain(words=True))
 
 
-def log(store: str | None, name: str, after: int, limit: int | None, as_json: bool) -> None:
+def log(asked: Asked, after: int, limit: int | None) -> None:
     """`program log`."""
-    found = _program(store, name).events(after=after, limit=limit)
+    found = asked.program.events(after=after, limit=limit)
     table = _table("event", "at", "by", "what", "round", "")
     for event in found:
         table.add_row(
@@ -157,73 +160,61 @@ def log(store: str | None, name: str, after: int, limit: int | None, as_json: bo
             str(event["round"] or ""),
             _in_short(event),
         )
-    _print(as_json, found, table)
+    asked.answer(found, table)
 
 
-def export(store: str | None, name: str, out: str, as_json: bool) -> None:
+def export(asked: Asked, out: str) -> None:
     """`program export`."""
-    _program(store, name).export(out)
-    _print(as_json, {"program": name, "file": out}, f"written: {out}")
+    asked.program.export(out)
+    asked.answer({"program": asked.name, "file": out}, f"written: {out}")
 
 
-def audit(store: str | None, name: str, head: str | None, as_json: bool) -> bool:
+def audit(asked: Asked, head: str | None) -> bool:
     """`program audit`; whether all fits."""
-    found = _program(store, name).audit(head)
+    found = asked.program.audit(head)
     lines = [f"{'all fits' if found.fits else 'DOES NOT FIT'}: {found.events} events, head {found.head}"]
     if found.reason is not None:
         lines.append(found.reason)
     lines.append(f"{found.recomputed} of {found.decisions} decisions recomputed bit by bit")
     if found.not_recomputed:
         lines.append(f"{found.not_recomputed} were made with other versions or another processor: not recomputed")
-    _print(as_json, found.document(), *lines, *found.remarks)
+    asked.answer(found.document(), *lines, *found.remarks)
     return found.fits
 
 
-def limits(
-    store: str | None,
-    name: str,
-    floors: dict[str, float] | None,
-    caps: dict[str, float] | None,
-    key: str | None,
-    by: str | None,
-    as_json: bool,
-) -> None:
+def limits(asked: Asked, floors: dict[str, float] | None, caps: dict[str, float] | None) -> None:
     """`program limits`: show them, or change them."""
-    program = _program(store, name)
-    if floors is None and caps is None:
-        answer = program.limits
-    else:
-        answer = program.set_limits(floors=floors, caps=caps, key=key, by=_who(by))
+    program = asked.program
+    changed = floors is not None or caps is not None
+    answer = program.set_limits(floors=floors, caps=caps, **asked.signed) if changed else program.limits
     table = _table("arm", "floor", "cap")
     for arm, floor in answer["floors"].items():
         table.add_row(arm, f"{floor:g}", f"{answer['caps'][arm]:g}")
-    _print(as_json, answer, table)
+    asked.answer(answer, table)
 
 
-def open_arm(
-    store: str | None, name: str, arm: str, share: float | None, key: str | None, by: str | None, as_json: bool
-) -> None:
+def open_arm(asked: Asked, arm: str, share: float | None) -> None:
     """`program open-arm`."""
-    answer = _program(store, name).open_arm(arm, share, key=key, by=_who(by))
-    _print(as_json, answer, f"arms now: {', '.join(answer['arms'])}")
+    answer = asked.program.open_arm(arm, share, **asked.signed)
+    asked.answer(answer, f"arms now: {', '.join(answer['arms'])}")
 
 
-def close_arm(store: str | None, name: str, arm: str, key: str | None, by: str | None, as_json: bool) -> None:
+def close_arm(asked: Asked, arm: str) -> None:
     """`program close-arm`."""
-    answer = _program(store, name).close_arm(arm, key=key, by=_who(by))
-    _print(as_json, answer, f"arms now: {', '.join(answer['arms'])}")
+    answer = asked.program.close_arm(arm, **asked.signed)
+    asked.answer(answer, f"arms now: {', '.join(answer['arms'])}")
 
 
-def policy(store: str | None, name: str, policy: str, key: str | None, by: str | None, as_json: bool) -> None:
+def policy(asked: Asked, policy: str) -> None:
     """`program policy`."""
-    answer = _program(store, name).set_policy(policy, key=key, by=_who(by))
-    _print(as_json, answer, f"policy now: {answer['policy']}")
+    answer = asked.program.set_policy(policy, **asked.signed)
+    asked.answer(answer, f"policy now: {answer['policy']}")
 
 
-def archive(store: str | None, name: str, key: str | None, by: str | None, as_json: bool) -> None:
+def archive(asked: Asked) -> None:
     """`program archive`."""
-    answer = _program(store, name).archive(key=key, by=_who(by))
-    _print(as_json, answer, f"archived {name!r}")
+    answer = asked.program.archive(**asked.signed)
+    asked.answer(answer, f"archived {asked.name!r}")
 
 
 # Words on the command line.
@@ -279,18 +270,6 @@ def _text(file: str) -> str:
 
 
 # Printing.
-
-
-def _program(store: str | None, name: str) -> Program:
-    return open_store(store, create=False).program(name)
-
-
-def _who(by: str | None) -> str | None:
-    """Who does it: as given, else this machine's user, where there is one."""
-    if by is None:
-        with suppress(OSError, KeyError, ImportError):
-            return getpass.getuser()
-    return by
 
 
 def _print(as_json: bool, document: Any, *parts: Any) -> None:

@@ -115,8 +115,7 @@ def score_weekly(arena: Weekly, rows: polars.DataFrame) -> Gains:
     totals = {
         p: {t: _total(samples, scores, flat, p, t, weights) for t in horizons} for p in policies if _played(scores, p)
     }
-    last = {p: totals[p][horizons[-1]].share for p in totals}
-    order = sorted(totals, key=lambda p: math.inf if last[p] is None else -last[p])
+    order = sorted(totals, key=lambda p: math.inf if (share := totals[p][horizons[-1]].share) is None else -share)
     return Gains(arena, horizons, available, scores, {p: totals[p] for p in order})
 
 
