@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import polars
 
 from aftereffect.errors import AftereffectError
-from aftereffect.experiments.spec import Entrant, Spec
+from aftereffect.experiments.grids import Entrant
+from aftereffect.experiments.spec import Spec
 from aftereffect.model.catalog import Family, entry_of
 from aftereffect.notation import parse
 from aftereffect.policies.base import Policy, written

@@ -21,10 +21,6 @@ import itertools
 import math
 import re
 import tomllib
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -33,16 +29,22 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from aftereffect._files import read_regular
 from aftereffect.errors import AftereffectError, shown
+from aftereffect.experiments.grids import (
+    Entrant,
+    PolicyEntry,
+    ProblemEntry,
+    entrants_of,
+    families_of,
+    key_of,
+    said_of,
+    unique,
+)
 from aftereffect.model.catalog import Family
-from aftereffect.model.family_notation import family_from
-from aftereffect.notation import parse
 from aftereffect.plugins import import_modules
-from aftereffect.policies.base import Policy, policy_from, written
 from aftereffect.simulation.simulate import checkpoint_rounds
 
 # Limits far beyond what anyone computes: a slip of the keyboard is refused before it fills the memory.
 LARGEST = 2**63 - 1  # TOML's own range of whole numbers
-COMBINATIONS = 10_000  # that one entry's lists may come to
 EXPERIMENTS = 1_000  # that lists of horizons and seeds may come to
 DEEPEST = 10  # lists and tables in one another
 LARGEST_FILE = 1_000_000  # bytes
@@ -56,7 +58,6 @@ Kept = Annotated[int, Field(ge=1, le=10**5, strict=True)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST, strict=True)]
 
 GRIDS = {"horizon": "", "seed": "seed"}  # top-level keys whose list is a grid, and what marks their values in a name
-LISTS = ("floors", "caps", "start", "impact", "allocation", "x", "y")  # parameters whose value is itself a list
 
 
 class _Strict(BaseModel):
@@ -68,30 +69,6 @@ class Checkpoints(_Strict):
 
     count: Kept = 50
     spacing: Literal["linear", "log"] = "linear"
-
-
-class Entry(BaseModel):
-    """A family or a policy by name, with parameters; a parameter's list is a grid."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """What was written besides the name."""
-        return dict(self.__pydantic_extra__ or {})
-
-
-class ProblemEntry(Entry):
-    """One `[[problems]]` table."""
-
-    family: str
-
-
-class PolicyEntry(Entry):
-    """One `[[policies]]` table; `tune` holds lists of parameter values to choose from on separate instances."""
-
-    policy: str
-    tune: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
 
 
 def _or_alone(key: str) -> BeforeValidator:
@@ -117,20 +94,6 @@ class Scale(_Strict):
     tuning: Tuning | None = None
 
 
-@dataclass(frozen=True)
-class Entrant:
-    """One policy of a spec: what it may turn out to be, by the short notation; only tuning leaves a choice."""
-
-    notation: str
-    policies: dict[str, Policy]
-    tuned: bool
-
-    @property
-    def label(self) -> str:
-        """What it is called in results."""
-        return f"{self.notation} (tuned)" if self.tuned else self.notation
-
-
 class Spec(_Strict):
     """A whole experiment: every policy on every problem, on common random numbers."""
 
@@ -151,12 +114,12 @@ class Spec(_Strict):
     @cached_property
     def families(self) -> dict[str, Family]:
         """Every problem by its short notation, checked."""
-        return _families(self)
+        return families_of(self.problems)
 
     @cached_property
     def entrants(self) -> list[Entrant]:
         """Every policy, checked."""
-        return _entrants(self)
+        return entrants_of(self.policies)
 
     @property
     def rounds(self) -> list[int]:
@@ -214,7 +177,7 @@ def parse_specs(content: dict[str, Any]) -> list[Spec]:
     for key, values in lists.items():
         if not values:
             raise AftereffectError(f"{key}: an empty list has no values to try")
-        _unique(key, [shown(value) for value in values])
+        unique(key, [shown(value) for value in values])
     count = math.prod(map(len, lists.values()))
     if count > EXPERIMENTS:
         raise AftereffectError(f"{' and '.join(lists)}: {count:,} experiments are more than {EXPERIMENTS:,}")
@@ -234,7 +197,7 @@ def parse_spec(content: dict[str, Any]) -> Spec:
         spec = Spec.model_validate(content)
     except ValidationError as error:
         raise AftereffectError(_first_mistake(error, content)) from None
-    with _said_of("imports", ""):
+    with said_of("imports", ""):
         import_modules(spec.imports)
     try:
         spec.rounds  # noqa: B018  checkpoints must fit the horizon
@@ -310,108 +273,9 @@ def _path(loc: tuple[Any, ...]) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         elif before != "checkpoints" or part in Checkpoints.model_fields or not _UNION.match(part):
-            text += f".{_key(part)}" if text else _key(part)
+            text += f".{key_of(part)}" if text else key_of(part)
         before = str(part)
     return text
 
 
-def _key(name: str) -> str:
-    """A key as TOML would have it: odd ones in quotes."""
-    return name if re.fullmatch(r"[\w-]+", name) else repr(name)
-
-
 _UNION = re.compile(r"Checkpoints$|constrained-int$|int$|list\[|function-")  # how pydantic names a union's members
-
-
-# Grids: every combination as a name in the short notation, which is also what identifies it in results.
-
-
-def _families(spec: Spec) -> dict[str, Family]:
-    found: list[tuple[str, Family]] = []
-    for i, entry in enumerate(spec.problems):
-        for notation, _ in _combinations(entry.family, entry.parameters, f"problems[{i}]"):
-            with _said_of(f"problems[{i}]", notation):
-                family, seed = family_from(notation)
-            if seed is not None:
-                raise AftereffectError(f"problems[{i}].seed: a spec draws its instances with the top-level seed")
-            found.append((notation, family))
-    _unique("problems", [notation for notation, _ in found])
-    return dict(found)
-
-
-def _entrants(spec: Spec) -> list[Entrant]:
-    found: list[Entrant] = []
-    for i, entry in enumerate(spec.policies):
-        path = f"policies[{i}]"
-        clash = set(entry.tune) & set(entry.parameters)
-        if clash:
-            raise AftereffectError(f"{path}.tune.{_key(min(clash))}: given as a parameter too")
-        for notation, values in _combinations(entry.policy, entry.parameters, path):
-            names = [notation]
-            if entry.tune:
-                tuned = _combinations(entry.policy, {**values, **entry.tune}, f"{path}.tune")
-                names = _unique(f"{path}.tune", [name for name, _ in tuned])
-            policies = {name: _checked_policy(name, path) for name in names}
-            found.append(Entrant(notation, policies, bool(entry.tune)))
-    _unique("policies", [e.label for e in found])
-    return found
-
-
-def _checked_policy(notation: str, path: str) -> Policy:
-    with _said_of(path, notation):
-        return policy_from(notation)
-
-
-@contextmanager
-def _said_of(path: str, notation: str) -> Iterator[None]:
-    """Say where in the spec a mistake is, whatever noticed it."""
-    try:
-        yield
-    except AftereffectError as error:
-        raise AftereffectError(_short(f"{path}: {error}")) from None
-    except (TypeError, ValueError, ArithmeticError, MemoryError) as error:
-        raise AftereffectError(_short(f"{path}: {notation!r}: {str(error) or type(error).__name__}")) from None
-
-
-def _short(message: str) -> str:
-    """One line that can be read, also where it repeats a list of thousands."""
-    return message if len(message) <= 600 else f"{message[:600]}.."
-
-
-def _combinations(name: str, parameters: dict[str, Any], path: str) -> list[tuple[str, dict[str, Any]]]:
-    """Every choice of one value from each grid, in the short notation and as values."""
-    choices = []
-    for key, value in parameters.items():
-        if isinstance(value, list) and not value:
-            raise AftereffectError(f"{path}.{_key(key)}: an empty list has no values to try")
-        grid = isinstance(value, list) and (key not in LISTS or any(isinstance(v, list) for v in value))
-        choices.append([(key, v) for v in value] if grid else [(key, value)])
-    count = math.prod(map(len, choices))
-    if count > COMBINATIONS:
-        raise AftereffectError(f"{path}: its lists come to {count:,} combinations, more than {COMBINATIONS:,}")
-    sets = [dict(combination) for combination in itertools.product(*choices)]
-    return [(_notation(name, values, path), values) for values in sets]
-
-
-def _notation(name: str, values: dict[str, Any], path: str) -> str:
-    if not values:
-        return name
-    if ":" in name:
-        raise AftereffectError(f"{path}: {name!r} holds parameters already; give them all as keys")
-    parts = []
-    for key, value in values.items():
-        if not isinstance(value, (str, int, float, bool, list)):
-            raise AftereffectError(f"{path}.{_key(key)}: a number, a truth value, a word or a list, got {shown(value)}")
-        part = f"{key}={written(value)}"
-        with _said_of(f"{path}.{_key(key)}", part):
-            if list(parse(f"{name}:{part}").parameters) != [key]:  # a comma or an equals sign where none belongs
-                raise AftereffectError(f"{part!r} is not one parameter")
-        parts.append(part)
-    return f"{name}:{','.join(parts)}"
-
-
-def _unique(what: str, names: list[str]) -> list[str]:
-    twice = next((name for name, times in Counter(names).items() if times > 1), None)
-    if twice is not None:
-        raise AftereffectError(f"{what}: {twice!r} is given twice")
-    return names
