@@ -10,8 +10,8 @@ from aftereffect._files import output_folder
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.against import Curve, curves_against
 from aftereffect.experiments.run import Results
-from aftereffect.report.drawing import finish_axes, label_ends
-from aftereffect.report.figures import save_figure, subplots
+from aftereffect.report.drawing import finish_axes, label_ends, subplots
+from aftereffect.report.figures import save_figure
 from aftereffect.report.style import looks, plain
 
 if TYPE_CHECKING:

@@ -15,8 +15,27 @@ from aftereffect.simulation.result import mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
+PANEL = (5.6, 3.6)  # inches: two beside each other fill a page's width
 BANDS = {"sd": "band: ±2 standard deviations over runs", "ci": "band: 95 % confidence interval of the mean", "none": ""}
+
+
+def subplots(count: int, columns: int = 2, size: tuple[float, float] = PANEL) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    shape = (size[0] * columns, size[1] * rows)
+    figure, axes = plt.subplots(rows, columns, figsize=shape, layout="constrained", squeeze=False)
+    flat = list(axes.ravel())
+    for ax in flat[count:]:
+        ax.set_visible(False)
+    return figure, flat[:count]
 
 
 class Line(NamedTuple):

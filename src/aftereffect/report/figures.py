@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,16 +15,13 @@ from aftereffect.experiments.figures.negative import PREDICTED_SLOPE
 from aftereffect.experiments.run import Results
 from aftereffect.policies.phased import HistoryUCB
 from aftereffect.policies.setting import Setting
-from aftereffect.report.drawing import BANDS, Line, draw_curves, finish_axes, label_ends
-from aftereffect.report.plan_figure import draw_phases
-from aftereffect.report.style import Look, looks, plain
+from aftereffect.report.drawing import BANDS, Line, draw_curves, finish_axes, label_ends, subplots
+from aftereffect.report.plan_figure import WIDE, draw_phases
+from aftereffect.report.style import Look, free_name, looks, plain
 from aftereffect.simulation.result import in_words, mean_interval
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-PANEL = (5.6, 3.6)  # inches: two beside each other fill a page's width
 
 
 class Axis(NamedTuple):
@@ -54,23 +50,6 @@ def save_figure(figure: Figure, out: Path, name: str) -> list[Path]:
     figure.savefig(pdf, format="pdf", metadata={"CreationDate": None})
     plt.close(figure)
     return [write_output(out / f"{name}.{kind}", file.getvalue()) for kind, file in (("png", png), ("pdf", pdf))]
-
-
-def subplots(count: int, columns: int = 2, size: tuple[float, float] = PANEL) -> tuple[Figure, list[Axes]]:
-    """A figure of so many panels."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    columns = min(columns, count)
-    rows = -(-count // columns)
-    shape = (size[0] * columns, size[1] * rows)
-    figure, axes = plt.subplots(rows, columns, figsize=shape, layout="constrained", squeeze=False)
-    flat = list(axes.ravel())
-    for ax in flat[count:]:
-        ax.set_visible(False)
-    return figure, flat[:count]
 
 
 def _lines(results: Results, problem: str) -> list[Line]:
@@ -112,7 +91,7 @@ def _trace(experiments: Sequence[Results], axis: Axis) -> Figure:
     chosen, world = r.spec.entrants[0].policies[policy], r.problem_values[problem]
     assert isinstance(chosen, HistoryUCB)
     phases = chosen.phases(Setting(world["arms"], r.spec.horizon, memory=world["memory"]))
-    figure, (ax,) = subplots(1, size=(8.4, 3.8))
+    figure, (ax,) = subplots(1, size=WIDE)
     draw_phases(ax, shares[:, 0], impacts[:, 0], phases, f"{_title(r)}\nmemory {world['memory']:g}")
     return figure
 
@@ -219,12 +198,7 @@ def draw_all(results: Sequence[Results], out: Path, axis: Axis = AS_IN_THE_PAPER
     paths = [path for name, parts in paper.items() for path in draw_figure(name, parts, out, axis, name)]
     taken = set(paper)
     for r in (r for r in results if r.figure is None):
-        name = _free(r.spec.name, taken)
+        name = free_name(r.spec.name, taken)
         taken.add(name)
         paths += draw_figure(name, [r], out, axis)
     return paths
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """The name, numbered where another figure has it."""
-    return next(n for n in chain([name], (f"{name}-{i}" for i in count(2))) if n not in taken)

@@ -36,15 +36,13 @@ def write_frontier(directory: Path, document: Document) -> list[Path]:
 
 def draw_frontier(document: Document, kind: str) -> bytes:
     """Utility against tolerance, the relaxation beside it, and the measures' shares below."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     points = document["frontier"]
     tolerance = [p["tolerance"] for p in points]
     last = max(tolerance[-1] * 1.08, 1e-3)
-    figure, (above, below) = plt.subplots(2, 1, figsize=(7.6, 6.6), sharex=True, layout="constrained")
+    figure = Figure(figsize=(7.6, 6.6), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
     above.axhline(document["unconstrained"], color="0.6", linewidth=1, linestyle=":", label="without fairness")
     above.step(
         [*tolerance, last],
@@ -82,7 +80,6 @@ def draw_frontier(document: Document, kind: str) -> bytes:
     finish_axes(below, "tolerance: largest gap allowed between two arms' measures", "share of the allocation", "")
     buffer = io.BytesIO()
     figure.savefig(buffer, format=kind, dpi=130)
-    plt.close(figure)
     return buffer.getvalue()
 
 

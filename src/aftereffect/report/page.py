@@ -24,7 +24,7 @@ from aftereffect._files import write_output
 from aftereffect.experiments.run import Results
 from aftereffect.report.frontier import described_frontier
 from aftereffect.report.page_data import describe, embedded_json
-from aftereffect.report.style import arm_looks
+from aftereffect.report.style import arm_looks, free_name
 
 Verdict = Mapping[str, Any]
 
@@ -125,10 +125,7 @@ def _anchors(experiments: Sequence[Results]) -> list[str]:
     """An id for each section, also where two experiments share a name."""
     found: list[str] = []
     for results in experiments:
-        base, nth = f"experiment-{results.spec.name}", 1
-        while (name := base if nth == 1 else f"{base}-{nth}") in found:
-            nth += 1
-        found.append(name)
+        found.append(free_name(f"experiment-{results.spec.name}", found))
     return found
 
 

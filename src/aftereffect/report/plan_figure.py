@@ -11,12 +11,14 @@ import numpy as np
 from aftereffect._files import write_file
 from aftereffect.experiments.first_phases import SHOWN
 from aftereffect.model.curves import Floats
-from aftereffect.report.drawing import finish_axes, label_ends
+from aftereffect.report.drawing import finish_axes, label_ends, subplots
 from aftereffect.simulation.planning import PlanOfRounds
 from aftereffect.theory.tuning import Phases
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+WIDE = (8.4, 3.8)  # inches: time runs along it
 
 
 def draw_phases(ax: Axes, shares: Floats, impacts: Floats, phases: Phases, title: str, arm: int = 0) -> None:
@@ -43,14 +45,11 @@ def draw_phases(ax: Axes, shares: Floats, impacts: Floats, phases: Phases, title
 
 def draw_plan(plan: PlanOfRounds, shares: Floats, impacts: Floats, path: Path) -> None:
     """Draw a plan's first phases, (rounds, arms), into a file."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     # The arm that is moved most shows best how the impact follows.
     arm = int(np.abs(np.diff(shares, axis=0)).sum(axis=0).argmax()) if len(shares) > 1 else 0
-    figure, ax = plt.subplots(figsize=(8.4, 3.8), layout="constrained")
+    figure, (ax,) = subplots(1, size=WIDE)
     title = f"The first phases of history-ucb: {plan.arms} arms, T = {plan.horizon:,}\nmemory {plan.memory:.3g}"
     draw_phases(ax, shares[:, arm], impacts[:, arm], plan.cut, title, arm)
     content = io.BytesIO()

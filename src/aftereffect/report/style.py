@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import chain, count
 from typing import NamedTuple
 
 from aftereffect.policies.base import registry
@@ -96,6 +97,15 @@ def contrast(first: Sequence[int], second: Sequence[int]) -> float:
 def _luminance(rgb: Sequence[int]) -> float:
     linear = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name, numbered where another has it.
+
+    >>> free_name("mine", ["mine", "mine-2"])
+    'mine-3'
+    """
+    return next(n for n in chain([name], (f"{name}-{i}" for i in count(2))) if n not in taken)
 
 
 def plain(text: str) -> str:
