@@ -38,6 +38,18 @@ def pick(rng: Words, equals: int) -> bool:
 
 
 @helper
+def _drawn(totals: Floats, start: int, stop: int, target: float, rng: Words) -> int:
+    """One of the places from start to stop whose total is the target, drawn uniformly."""
+    chosen, equals = start, 0
+    for i in range(start, stop + 1):
+        if totals[i] == target:
+            equals += 1
+            if pick(rng, equals):
+                chosen = i
+    return chosen
+
+
+@helper
 def _convolve(
     best: Floats, before: Floats, value: Floats, first: int, last: int, low: int, high: int, top: int
 ) -> None:
@@ -133,14 +145,10 @@ def best_plain(value: Floats, low: Ints, high: Ints, plain: Floats, levels: Ints
         least += low[k]
         most = min(most + high[k], top)
         later -= low[k + 1]
+    totals = plain[arms - 1]  # the last arm has no layer: its row is free
     budget = count
-    index = 0.0
-    for k in range(arms - 1, -1, -1):
-        if k == 0:
-            levels[0] = budget
-            if arms == 1:
-                index = value[0, budget]
-            break
+    index = value[0, budget]
+    for k in range(arms - 1, 0, -1):
         before = plain[k - 1]
         first = 0
         reach = 0
@@ -151,18 +159,13 @@ def best_plain(value: Floats, low: Ints, high: Ints, plain: Floats, levels: Ints
         target = NEVER
         for level in range(start, stop + 1):
             total = before[budget - level] + value[k, level]
+            totals[level] = total
             target = total if total > target else target
-        equals = 0
-        chosen = start
-        for level in range(start, stop + 1):
-            if before[budget - level] + value[k, level] == target:
-                equals += 1
-                if pick(rng, equals):
-                    chosen = level
         if k == arms - 1:
             index = target
-        levels[k] = chosen
-        budget -= chosen
+        levels[k] = _drawn(totals, start, stop, target, rng)
+        budget -= levels[k]
+    levels[0] = budget
     return index
 
 
@@ -185,13 +188,7 @@ def _best_pair(
         total = first if first > second else second
         totals[i] = total
         index = total if total > index else index
-    equals = 0
-    chosen = 0
-    for i in range(size):
-        if totals[i] == index:
-            equals += 1
-            if pick(rng, equals):
-                chosen = i
+    chosen = _drawn(totals, 0, size - 1, index, rng)
     levels[0] = start + chosen
     levels[1] = count - start - chosen
     return index
@@ -276,13 +273,7 @@ def _walk_back(
                 total = kept if kept > total else total
             totals[level] = total
             target = total if total > target else target
-        equals = 0
-        chosen = start
-        for level in range(start, stop + 1):
-            if totals[level] == target:
-                equals += 1
-                if pick(rng, equals):
-                    chosen = level
+        chosen = _drawn(totals, start, stop, target, rng)
         if k == arms - 1:
             index = target
         budget -= chosen
