@@ -34,6 +34,12 @@ def write_file(path: Path, content: bytes) -> None:
     _write(target, content, os.replace, mode)
 
 
+def write_named(path: Path, content: bytes) -> None:
+    """The same; what is in the way is the user's to mend."""
+    with _users_to_mend(path):
+        write_file(path, content)
+
+
 def write_inside(path: Path, content: bytes) -> None:
     """Write a file under a name of our own in a directory, whole or not at all; a symlink there is refused."""
     refuse_symlink(path)

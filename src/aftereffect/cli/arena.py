@@ -11,9 +11,10 @@ import polars
 from rich.console import RenderableType
 from rich.text import Text
 
+from aftereffect._files import write_named
 from aftereffect.cli.console import ranking, show
 from aftereffect.cli.experiments import executor_for, resumable
-from aftereffect.cli.files import check_target, write_target
+from aftereffect.cli.files import check_target
 from aftereffect.cli.messages import say
 from aftereffect.cli.outcome import show_json
 from aftereffect.cli.progress import sweep_bars
@@ -109,7 +110,7 @@ def _weekly(arena: Weekly, directory: Path, target: Path | None, quiet: bool, op
 def _write_page(target: Path | None, text: Callable[[str | None], str]) -> list[Path]:
     if target is None:
         return []
-    write_target(target, text(commit_of_checkout()).encode())
+    write_named(target, text(commit_of_checkout()).encode())
     return [target]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -120,9 +121,9 @@ def _places(directory: Path, specs: list[Spec]) -> dict[Path, Plan]:
 
 def _work(plans: Iterable[Plan]) -> dict[str, int]:
     """Rounds by policy label."""
-    work: dict[str, int] = {}
+    work: Counter[str] = Counter()
     for task in (task for plan in plans for task in (*plan.tuning_tasks(), *plan.main_tasks({}))):
-        work[task.label] = work.get(task.label, 0) + task.work
+        work[task.label] += task.work
     return work
 
 

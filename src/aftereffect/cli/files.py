@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aftereffect._files import write_file
+from aftereffect._files import write_named
 from aftereffect.errors import AftereffectError, UnknownName
 
 if TYPE_CHECKING:
@@ -34,15 +34,7 @@ def check_target(path: Path, option: str = "--out", kinds: Sequence[str] = KINDS
 
 def write_results(path: Path, document: dict[str, Any], frame: Callable[[], polars.DataFrame]) -> None:
     """Write the JSON document or the tidy table, by the path's extension."""
-    write_target(path, _content(path.suffix.lower(), document, frame))
-
-
-def write_target(path: Path, content: bytes) -> None:
-    """Write a file that the user named."""
-    try:
-        write_file(path, content)
-    except OSError as error:
-        raise AftereffectError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+    write_named(path, _content(path.suffix.lower(), document, frame))
 
 
 def _content(kind: str, document: dict[str, Any], frame: Callable[[], polars.DataFrame]) -> bytes:

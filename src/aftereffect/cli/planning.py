@@ -15,7 +15,6 @@ from aftereffect.cli.console import show
 from aftereffect.cli.files import check_target
 from aftereffect.cli.progress import duration
 from aftereffect.cli.reading import MOST, read_number, read_real, real
-from aftereffect.errors import AftereffectError
 from aftereffect.simulation.planning import EXAMPLE_GAP, MOST_ARMS, PlanOfRounds, plan
 from aftereffect.theory import bounds
 
@@ -45,21 +44,14 @@ def show_plan(
         lipschitz=read_real("--lipschitz", lipschitz),
     )
     if picture is not None:
-        _draw(made, picture)
+        from aftereffect.experiments.first_phases import first_phases
+        from aftereffect.report.plan_figure import draw_plan
+
+        draw_plan(made, *first_phases(made), picture)
     if as_json:
         print(json.dumps(made.document(), indent=2))
     else:
         show(*_tables(made), *([Text(f"\npicture: {picture}")] if picture else []), as_wide_as_needed=True)
-
-
-def _draw(made: PlanOfRounds, path: Path) -> None:
-    from aftereffect.experiments.first_phases import first_phases
-    from aftereffect.report.plan_figure import draw_plan
-
-    try:
-        draw_plan(made, *first_phases(made), path)
-    except OSError as error:
-        raise AftereffectError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
 def _tables(made: PlanOfRounds) -> Iterator[Table | Text]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -183,9 +184,9 @@ class Arena:
     @property
     def work(self) -> dict[str, int]:
         """Rounds to simulate, by the policies' keys."""
-        total: dict[str, int] = {}
-        for key, rounds in (item for match in self.matches for item in match.work.items()):
-            total[key] = total.get(key, 0) + rounds
+        total: Counter[str] = Counter()
+        for match in self.matches:
+            total.update(match.work)
         return total
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -58,7 +58,8 @@ def run_spec(
     if piece is not None and not 1 <= piece[0] <= piece[1]:
         raise AftereffectError(f"--shard i/n needs 1 <= i <= n, got {piece[0]}/{piece[1]}")
     plan, store = spec if isinstance(spec, Plan) else Plan(spec), Store(directory)
-    told, progress = _once(how.get("say", _silent)), how.get("progress", _silent)
+    # Each thing is said once, however often it is noticed.
+    told, progress = cache(how.get("say", _silent)), how.get("progress", _silent)
     executor = how.get("executor") or Threads()
     with store.opened(plan, how.get("command", ""), how.get("fresh", False), figure, told):
         # Parameters must be chosen before the rest can start, so every piece makes sure of the whole tuning.
@@ -75,18 +76,6 @@ def run_spec(
 
 def _silent(*_: object) -> None:
     """Nobody is told."""
-
-
-def _once(say: Say) -> Say:
-    """Say each thing once, however often it is noticed."""
-    said: set[str] = set()
-
-    def once(message: str) -> None:
-        if message not in said:
-            said.add(message)
-            say(message)
-
-    return once
 
 
 def _compute_missing(store: Store, tasks: list[Task], executor: Executor, progress: Progress, say: Say) -> None:

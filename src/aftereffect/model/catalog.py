@@ -358,16 +358,11 @@ def family(
         step=step,
         delay=delay,
     )
-    _check_draw(result)
-    return result
-
-
-def _check_draw(candidate: Family) -> None:
-    """Draw once, so that a wrong parameter is refused where it is written and not in the middle of a simulation."""
     try:
-        candidate.draw(0)
+        result.draw(0)  # a wrong parameter is refused where it is written and not in the middle of a simulation
     except TypeError as error:
-        raise AftereffectError(f"problem {candidate.name!r}: {error}") from error
+        raise AftereffectError(f"problem {name!r}: {error}") from error
+    return result
 
 
 def problem(name: str, seed: int = 0, **parameters: Any) -> Problem:

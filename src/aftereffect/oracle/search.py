@@ -147,7 +147,7 @@ def best_plain(value: Floats, low: Ints, high: Ints, plain: Floats, levels: Ints
         later -= low[k + 1]
     totals = plain[arms - 1]  # the last arm has no layer: its row is free
     budget = count
-    index = value[0, budget]
+    index = float(value[0, budget])
     for k in range(arms - 1, 0, -1):
         before = plain[k - 1]
         first = 0

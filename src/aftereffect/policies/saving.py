@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,14 +63,10 @@ def agent_text(agent: Agent) -> str:
     return f'{document[:-1]}, "agent": {body}}}'  # not written out twice: it is long
 
 
-_cleaned: set[Path] = set()
-
-
+@cache
 def _clean_up(target: Path) -> None:
     """Remove what a save that was killed left beside the file; once is enough, as this process leaves nothing."""
-    if target not in _cleaned:
-        remove_leftovers(target.parent, target)
-        _cleaned.add(target)
+    remove_leftovers(target.parent, target)
 
 
 def checksum(body: str) -> str:

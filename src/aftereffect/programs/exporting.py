@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
-from aftereffect._files import write_file
-from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect._files import write_named
+from aftereffect.errors import UnknownName
 from aftereffect.programs.events import Content
 from aftereffect.programs.rounds import rounds_of
 
@@ -22,10 +22,7 @@ def export(events: list[Content], path: str | PathLike[str]) -> None:
     kind = target.suffix.lower()
     if kind not in KINDS:
         raise UnknownName(f"extension of {str(target)!r}:", target.suffix, KINDS)
-    try:
-        write_file(target, exported(events, kind))
-    except OSError as error:
-        raise AftereffectError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
+    write_named(target, exported(events, kind))
 
 
 def exported(events: list[Content], kind: str) -> bytes:

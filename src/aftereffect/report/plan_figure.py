@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aftereffect._files import write_file
+from aftereffect._files import write_named
 from aftereffect.experiments.first_phases import SHOWN
 from aftereffect.model.curves import Floats
 from aftereffect.report.drawing import finish_axes, label_ends, subplots
@@ -55,4 +55,4 @@ def draw_plan(plan: PlanOfRounds, shares: Floats, impacts: Floats, path: Path) -
     content = io.BytesIO()
     figure.savefig(content, format=path.suffix[1:].lower(), dpi=130)
     plt.close(figure)
-    write_file(path, content.getvalue())
+    write_named(path, content.getvalue())

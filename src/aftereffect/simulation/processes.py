@@ -13,34 +13,27 @@ from aftereffect.errors import AftereffectError
 from aftereffect.model.problem import Problem
 from aftereffect.model.world import Ints
 from aftereffect.policies.base import Policy
-from aftereffect.simulation.runs import Instance, Progress, Run, run_once
+from aftereffect.simulation.runs import Batch, Finished, Run, run_once
 
 
-def run_in_processes(
-    prepared: list[Instance],
-    policies: list[Policy],
-    rounds: Ints,
-    seed: int,
-    runs: int,
-    processes: int,
-    trace: bool,
-    progress: Progress | None,
-) -> dict[tuple[str, int, int], Run]:
-    """Every policy's runs on every instance, by the policy's key and the two numbers."""
-    work = [(p, i, r) for p in policies for i in range(len(prepared)) for r in range(runs)]
-    _check_that_it_travels([instance.problem for instance in prepared], policies)
+def run_in_processes(batch: Batch, processes: int) -> Finished:
+    """Every run of a batch."""
+    work, rounds = batch.work, batch.rounds
+    problems = [instance.problem for instance in batch.prepared]
+    _check_that_it_travels(problems, batch.policies)
     horizon = int(rounds[-1])
     # Started afresh: a fork would inherit threads and locks half way.
     with ProcessPoolExecutor(min(processes, len(work)), multiprocessing.get_context("spawn")) as pool:
         futures = {
-            pool.submit(_run, prepared[i].problem, p, rounds, (seed, i, r), trace): (p.key, i, r) for p, i, r in work
+            pool.submit(_run, problems[i], p, rounds, (batch.seed, i, r), batch.trace): (p.key, i, r)
+            for p, i, r in work
         }
         finished = {}
         try:
             for future in as_completed(futures):
                 finished[futures[future]] = future.result()
-                if progress is not None:
-                    progress(futures[future][0], horizon)
+                if batch.progress is not None:
+                    batch.progress(futures[future][0], horizon)
         except BrokenProcessPool:
             raise AftereffectError(
                 "a process could not start or was killed; a script that uses processes= calls simulate under "

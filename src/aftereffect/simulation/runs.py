@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -81,6 +81,27 @@ class Run:
     impact: Floats
     trace: Traced
     state: Any  # the policy's, at the end
+
+
+Finished = dict[tuple[str, int, int], Run]
+"""Runs by the policy's key, the instance's number and the run's."""
+
+
+class Batch(NamedTuple):
+    """Every policy's runs on every instance, to be run in threads or in processes."""
+
+    prepared: list[Instance]
+    policies: list[Policy]
+    rounds: Ints
+    seed: int
+    runs: int
+    trace: bool
+    progress: Progress | None
+
+    @property
+    def work(self) -> list[tuple[Policy, int, int]]:
+        """A policy, an instance's number and a run's for each."""
+        return [(p, i, r) for p in self.policies for i in range(len(self.prepared)) for r in range(self.runs)]
 
 
 def run_once(

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aftereffect._files import write_file
-from aftereffect.errors import AftereffectError
+from aftereffect._files import write_named
 
 FORMAT, VERSION = "aftereffect-result", 1
 DOCUMENT = "document"
@@ -30,10 +29,7 @@ def save_results(results: Sequence[Any], comparison: bool, path: Path) -> None:
     arrays[DOCUMENT] = np.frombuffer(json.dumps(document).encode(), dtype=np.uint8)
     content = io.BytesIO()
     np.savez_compressed(content, **arrays)
-    try:
-        write_file(path, content.getvalue())
-    except OSError as error:
-        raise AftereffectError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+    write_named(path, content.getvalue())
 
 
 def _encoded(value: Any, arrays: dict[str, Any]) -> Any:

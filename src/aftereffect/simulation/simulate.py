@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -24,7 +25,7 @@ from aftereffect.simulation.kernel import Traced
 from aftereffect.simulation.processes import run_in_processes
 from aftereffect.simulation.provenance import provenance_of
 from aftereffect.simulation.result import Comparison, Parity, Result, Trace
-from aftereffect.simulation.runs import Instance, Progress, Run, run_once, setting_for
+from aftereffect.simulation.runs import Batch, Finished, Instance, Progress, Run, run_once, setting_for
 
 TRACE_LIMIT = 200_000_000  # numbers a trace may hold
 
@@ -113,14 +114,8 @@ def simulate(
         p.state(setting_for(drawn[0], horizon, stream(seed, 0, 0, POLICY)))
         _say_doubts(p, drawn)
     prepared = _prepare(drawn, rounds, workers)
-    if others:
-        finished = run_in_processes(
-            prepared, policies, rounds, seed=seed, runs=runs, processes=others, trace=trace, progress=progress
-        )
-    else:
-        finished = _run_all(
-            prepared, policies, rounds, seed=seed, runs=runs, workers=workers, trace=trace, progress=progress
-        )
+    batch = Batch(prepared, policies, rounds, seed, runs, trace=trace, progress=progress)
+    finished = run_in_processes(batch, others) if others else run_in_threads(batch, workers)
     results = [
         gather(p, prepared, rounds, runs, [finished[p.key, i, r] for i in range(len(prepared)) for r in range(runs)])
         for p in policies
@@ -166,38 +161,27 @@ def draw_instances(problem: Problem | Family, instances: int | None, seed: int) 
     raise AftereffectError(f"simulate takes a problem or a family, got {shown(problem)}")
 
 
-def _run_all(
-    prepared: list[Instance],
-    policies: list[Policy],
-    rounds: Ints,
-    seed: int,
-    runs: int,
-    workers: int,
-    trace: bool,
-    progress: Progress | None,
-) -> dict[tuple[str, int, int], Run]:
+def run_in_threads(batch: Batch, workers: int) -> Finished:
+    """Every run of a batch."""
     stop = threading.Event()
 
     def one(policy: Policy, instance: int, number: int) -> Run:
-        report = None if progress is None else lambda done: progress(policy.key, done)
-        problem = prepared[instance].problem
         return run_once(
-            problem,
+            batch.prepared[instance].problem,
             policy,
-            rounds=rounds,
-            seed=seed,
+            rounds=batch.rounds,
+            seed=batch.seed,
             instance=instance,
             number=number,
-            trace=trace,
-            progress=report,
+            trace=batch.trace,
+            progress=None if batch.progress is None else partial(batch.progress, policy.key),
             stopped=stop.is_set,
         )
 
-    work = [(p, i, r) for p in policies for i in range(len(prepared)) for r in range(runs)]
     if workers == 1:
-        return {(p.key, i, r): one(p, i, r) for p, i, r in work}
+        return {(p.key, i, r): one(p, i, r) for p, i, r in batch.work}
     with ThreadPoolExecutor(workers) as pool:
-        futures = {pool.submit(one, p, i, r): (p.key, i, r) for p, i, r in work}
+        futures = {pool.submit(one, p, i, r): (p.key, i, r) for p, i, r in batch.work}
         try:
             return {futures[f]: f.result() for f in as_completed(futures)}
         except BaseException:
