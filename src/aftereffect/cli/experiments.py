@@ -12,7 +12,7 @@ from typing import Any
 
 from aftereffect.cli.messages import say
 from aftereffect.cli.progress import duration, sweep_bars
-from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.errors import AftereffectError, require_one_of
 from aftereffect.experiments.executors import DaskCluster, Executor, Threads
 from aftereffect.experiments.paper import load_experiments, read_verdicts, reproduce, to_do, write_verdicts
 from aftereffect.experiments.plan import Plan
@@ -81,7 +81,7 @@ def run_file(
     band: str,
 ) -> None:
     """`aftereffect run`."""
-    _check_band(band)
+    require_one_of("band", band, BANDS)
     content = read_content(path)
     specs = parse_specs(content)
     directory = Path(out) if out is not None else Path("out") / content["name"]
@@ -138,7 +138,7 @@ def reproduce_figures(
     band: str,
 ) -> None:
     """`aftereffect reproduce`."""
-    _check_band(band)
+    require_one_of("band", band, BANDS)
     directory = Path(out) if out is not None else Path("out") / f"reproduction-{scale}"
     experiments = to_do(figures, scale)
     require_ours(directory)
@@ -157,7 +157,7 @@ def reproduce_figures(
 
 def report_directory(out: str, band: str, log: bool, against: list[str]) -> None:
     """`aftereffect report`."""
-    _check_band(band)
+    require_one_of("band", band, BANDS)
     directory = Path(out)
     if _only_a_frontier(directory):
         return
@@ -179,12 +179,6 @@ def _only_a_frontier(directory: Path) -> bool:
         return False
     print(f"page:    {write_page(directory / 'report.html', [], frontiers=[document])}")
     return True
-
-
-def _check_band(band: str) -> None:
-    """Refuse an unknown band before anything runs."""
-    if band not in BANDS:
-        raise UnknownName("band", band, BANDS)
 
 
 def _show(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import polars
 
-from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.errors import AftereffectError, require_one_of
 from aftereffect.experiments.parameters import POLICY, PROBLEM, in_words
 from aftereffect.experiments.run import Results
 from aftereffect.experiments.statistics import Estimate, mean_of
@@ -28,8 +28,7 @@ def curves_against(parameter: str, experiments: Sequence[Results]) -> dict[str, 
     """For each problem (all its other parameters) every policy (all its other parameters) with several values."""
     rows = polars.concat([_last(r) for r in experiments], how="diagonal_relaxed").unique(_RUN, maintain_order=True)
     varied = [c for c in rows.columns if _is_parameter(c) and rows[c].dtype.is_numeric() and rows[c].n_unique() > 1]
-    if parameter not in varied:
-        raise UnknownName("parameter with several values", parameter, varied)
+    require_one_of("parameter with several values", parameter, varied)
     rows = rows.filter(polars.col(parameter).is_not_null())
     others = [c for c in rows.columns if _is_parameter(c) and c != parameter and rows[c].n_unique() > 1]
     of_problem = [c for c in others if not c.startswith(POLICY)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from aftereffect._files import write_output
-from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.errors import AftereffectError, UnknownName, require_one_of
 from aftereffect.experiments.claims import judge_all
 from aftereffect.experiments.plan import Plan
 from aftereffect.experiments.run import How, Results, run_spec
@@ -59,8 +59,7 @@ def figure_names(wanted: list[str]) -> list[str]:
 
 def experiments_of(figure: str, scale: str) -> list[Experiment]:
     """A figure's experiments at a scale."""
-    if scale not in SCALES:
-        raise UnknownName("scale", scale, SCALES)
+    require_one_of("scale", scale, SCALES)
     return [Experiment(figure, spec) for spec in shipped_specs(figure, scale)]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from aftereffect.errors import AftereffectError, UnknownName, require_whole
+from aftereffect.errors import AftereffectError, require_one_of, require_whole
 from aftereffect.model.catalog import Family, family
 from aftereffect.model.delay import Delay
 from aftereffect.model.feedback import Noise, Shock
@@ -46,8 +46,7 @@ def _thing(key: str, value: Any) -> Any:
             raise AftereffectError(f"{key} takes no parameters in brackets, got {value.name}(..)")
         kinds = {value.name: partial(_KINDED[key], kind=value.name)}
     wanted = value if isinstance(value, Named) else Named(str(value))
-    if wanted.name not in kinds:
-        raise UnknownName(key, wanted.name, kinds)
+    require_one_of(key, wanted.name, kinds)
     inner = {k: _thing(k, v) for k, v in wanted.parameters.items()}
     try:
         return kinds[wanted.name](**inner)

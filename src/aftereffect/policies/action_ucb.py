@@ -11,7 +11,7 @@ import numpy as np
 
 from aftereffect._compile import helper
 from aftereffect._random import Words
-from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.errors import AftereffectError, require_one_of
 from aftereffect.model.curves import Floats, Records, record
 from aftereffect.model.fairness import ACTIVATED, ALL
 from aftereffect.model.feedback import SPLIT
@@ -296,8 +296,7 @@ class ActionUCB(_GridUCB):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.log, str):
-            if self.log not in ("clock", "told"):
-                raise UnknownName(f"log of policy {self.name!r}:", self.log, ("clock", "told"))
+            require_one_of(f"log of policy {self.name!r}:", self.log, ("clock", "told"))
         else:
             check_positive(self, log=self.log)
 

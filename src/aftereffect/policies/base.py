@@ -16,7 +16,6 @@ from aftereffect._sources import is_ours, take_sources
 from aftereffect.errors import (
     AftereffectError,
     MissingParameter,
-    UnknownName,
     numbers,
     require_one_of,
     require_whole,
@@ -255,8 +254,7 @@ def policy(name: str, /, **parameters: Any) -> Policy:
     parameters = {cls.once_called.get(key, key): value for key, value in parameters.items()}
     known = [f.name for f in dataclasses.fields(cls)]
     for key in parameters:
-        if key not in known:
-            raise UnknownName(f"parameter of policy {name!r}:", key, known)
+        require_one_of(f"parameter of policy {name!r}:", key, known)
     missing = [f.name for f in dataclasses.fields(cls) if f.name not in parameters and not _has_default(f)]
     if missing:
         raise MissingParameter(f"policy {name!r} needs {missing[0]}=")

@@ -19,7 +19,7 @@ from aftereffect._by_address import passed_by_address
 from aftereffect._compile import dispatch, explaining, kernel, without_annotations
 from aftereffect._fingerprint import belonging_to_types
 from aftereffect._sources import is_ours, take_sources
-from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.errors import AftereffectError, require_one_of
 from aftereffect.model.curves import Floats
 
 Ask = Callable[[Any, int, Floats], None]
@@ -91,8 +91,7 @@ def register_rule(
         _check_rule(given, PARAMETERS[wanted], known, f"{wanted} of {state.__name__}")
     take_sources(state.__module__)
     for name in scratch:
-        if name not in known:
-            raise UnknownName(f"scratch field of {state.__name__}:", name, known)
+        require_one_of(f"scratch field of {state.__name__}:", name, known)
     _RULES[state] = Rule(ask, tell, skip, note)
     if is_ours(state.__module__):  # others may do with their states whatever tuples can
         passed_by_address(state)

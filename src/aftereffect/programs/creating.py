@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from aftereffect.errors import AftereffectError, UnknownName, require, require_whole, shown
+from aftereffect.errors import AftereffectError, UnknownName, require, require_one_of, require_whole, shown
 from aftereffect.model.problem import check_names
 from aftereffect.model.reward_range import RewardRange
 from aftereffect.model.units import check_units
@@ -90,8 +90,7 @@ def past_rounds(records: Any, names: Sequence[str], unit: RewardRange) -> list[C
             return [past_round(record, names) for record in rounds]
     found = records if isinstance(records, Records) else read_records(records, reward_range=unit)
     for name in found.names:
-        if name not in names:
-            raise UnknownName("arm in the records:", name, names)
+        require_one_of("arm in the records:", name, names)
     return [_as_told(found, entry, names) for entry in found.history()]
 
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
-from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.errors import AftereffectError, require_one_of
 from aftereffect.programs.errors import Busy, CannotWrite, Damaged, StoreError, Unavailable
 from aftereffect.programs.statements import run
 from aftereffect.programs.together import Done, Together
@@ -131,8 +131,7 @@ def read_url(text: str) -> URL:
     except (exc.ArgumentError, ValueError):
         raise AftereffectError(f"a store is a file or a URL such as sqlite:///aftereffect.db, got {text!r}") from None
     kind = url.get_backend_name()
-    if kind not in KINDS:
-        raise UnknownName("kind of store", kind, KINDS)
+    require_one_of("kind of store", kind, KINDS)
     if kind == "sqlite" and url.database in (None, "", ":memory:"):
         raise AftereffectError(
             f"a store in memory would not last; give a file, such as sqlite:///aftereffect.db, not {text!r}"

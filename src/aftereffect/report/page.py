@@ -24,7 +24,7 @@ from aftereffect._files import write_output
 from aftereffect.experiments.run import Results
 from aftereffect.report.frontier import described_frontier
 from aftereffect.report.page_data import describe, embedded_json
-from aftereffect.report.style import arm_looks, free_name
+from aftereffect.report.style import arm_looks, free_name, plural
 
 Verdict = Mapping[str, Any]
 
@@ -111,7 +111,7 @@ def template(name: str) -> Any:
         thousands=lambda value: f"{value:,}",
         percent=lambda level: number(100 * float(level or 0.95)).rstrip("0").rstrip("."),
         sort_key=lambda value: "-1e300" if value is None else f"{value:.6g}",
-        plural=_plural,
+        plural=plural,
         about=_about,
         breakable=_breakable,
         regret_rows=_regret_rows,
@@ -220,7 +220,3 @@ def _about(count: int) -> str:
         if count >= size:
             return f"{count / size:.3g} {word}"
     return f"{count:,}"
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"

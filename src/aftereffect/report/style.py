@@ -108,6 +108,11 @@ def free_name(name: str, taken: Collection[str]) -> str:
     return next(n for n in chain([name], (f"{name}-{i}" for i in count(2))) if n not in taken)
 
 
+def plural(number: int, word: str) -> str:
+    """So many of them."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
 def plain(text: str) -> str:
     """Text for a figure that is drawn as it stands: what looks like mathematics is none.
 

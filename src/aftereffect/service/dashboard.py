@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from aftereffect import __version__
 from aftereffect.errors import AftereffectError
 from aftereffect.programs.program import Program
+from aftereffect.report.style import plural
 from aftereffect.service import forms, views
 from aftereffect.service.api import program_of, store_of, tokens_of
 from aftereffect.service.gate import ANY, COOKIE, Gate
@@ -37,7 +38,7 @@ def _pages() -> Environment:
     environment.globals.update(
         version=__version__,
         percent=lambda share: f"{100 * share:.1f} %",
-        plural=lambda count, word: f"{count:,} {word}{'' if count == 1 else 's'}",
+        plural=plural,
         when=lambda at: f"{at[:10]} {at[11:16]} UTC",
         fresh_key=lambda: secrets.token_hex(16),
     )

@@ -18,7 +18,7 @@ from typing import Any
 
 import sqlalchemy as sql
 
-from aftereffect.errors import AftereffectError, UnknownName
+from aftereffect.errors import AftereffectError, UnknownName, require_one_of
 from aftereffect.programs.database import Database
 from aftereffect.programs.errors import StoreError
 from aftereffect.programs.schema import tables
@@ -79,8 +79,7 @@ class Tokens:
 
     def create(self, role: str, program: str | None = None, label: str = "", days: float = DAYS) -> str:
         """A new token, to be shown once."""
-        if role not in ROLES:
-            raise UnknownName("role", role, ROLES)
+        require_one_of("role", role, ROLES)
         if not 0 < days <= 36_500:
             raise AftereffectError(f"a token lasts above 0 and at most 36,500 days, got {days:g}")
         if len(label) > 200:
