@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import importlib
+import io
 import os
 import re
 import secrets
@@ -38,6 +39,13 @@ def write_named(path: Path, content: bytes) -> None:
     """The same; what is in the way is the user's to mend."""
     with _users_to_mend(path):
         write_file(path, content)
+
+
+def table_bytes(frame: Any, kind: str) -> bytes:
+    """A polars frame as the content of a `.csv` or `.parquet` file."""
+    file = io.BytesIO()
+    (frame.write_csv if kind == ".csv" else frame.write_parquet)(file)
+    return file.getvalue()
 
 
 def write_inside(path: Path, content: bytes) -> None:

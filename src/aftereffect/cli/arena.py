@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
@@ -11,7 +10,7 @@ import polars
 from rich.console import RenderableType
 from rich.text import Text
 
-from aftereffect._files import write_named
+from aftereffect._files import table_bytes, write_named
 from aftereffect.cli.console import ranking, show
 from aftereffect.cli.experiments import executor_for, resumable
 from aftereffect.cli.files import check_target
@@ -122,10 +121,8 @@ def _keep(directory: Path, **frames: polars.DataFrame) -> list[Path]:
     """The tidy rows, and the scores by scenario and policy, as Parquet."""
     kept = []
     for name, frame in frames.items():
-        content = io.BytesIO()
-        frame.write_parquet(content)
         kept.append(directory / f"{name}.parquet")
-        Store(directory).write(kept[-1], content.getvalue())
+        Store(directory).write(kept[-1], table_bytes(frame, ".parquet"))
     return kept
 
 

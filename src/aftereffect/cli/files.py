@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aftereffect._files import write_named
+from aftereffect._files import table_bytes, write_named
 from aftereffect.errors import AftereffectError, UnknownName
 
 if TYPE_CHECKING:
@@ -34,15 +33,5 @@ def check_target(path: Path, option: str = "--out", kinds: Sequence[str] = KINDS
 
 def write_results(path: Path, document: dict[str, Any], frame: Callable[[], polars.DataFrame]) -> None:
     """Write the JSON document or the tidy table, by the path's extension."""
-    write_named(path, _content(path.suffix.lower(), document, frame))
-
-
-def _content(kind: str, document: dict[str, Any], frame: Callable[[], polars.DataFrame]) -> bytes:
-    if kind == ".json":
-        return (json.dumps(document) + "\n").encode()
-    file = io.BytesIO()
-    if kind == ".csv":
-        frame().write_csv(file)
-    else:
-        frame().write_parquet(file)
-    return file.getvalue()
+    kind = path.suffix.lower()
+    write_named(path, (json.dumps(document) + "\n").encode() if kind == ".json" else table_bytes(frame(), kind))

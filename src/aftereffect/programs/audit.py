@@ -19,7 +19,6 @@ from aftereffect.programs.fold import Fold
 from aftereffect.programs.schema import events
 
 HASH = re.compile("[0-9a-f]{64}")
-COLUMNS = ("kind", "round", "at", "by", "key")  # that repeat what the body says
 
 
 @dataclass
@@ -122,7 +121,7 @@ class _Walk:
             event = Event.read(row.body)
         except Damaged as error:
             raise _Misfit(f"event {expected}: {error}") from None
-        for name in ("sequence", *COLUMNS):
+        for name in ledger.COLUMNS:
             if getattr(event, name) != getattr(row, name):
                 raise _Misfit(f"event {expected}: the column {name!r} is not what its body says")
         return event

@@ -13,7 +13,7 @@ from aftereffect.model.units import check_units
 from aftereffect.policies.base import Policy, policy_from
 from aftereffect.policies.recommend import recommended
 from aftereffect.programs.environment import environment
-from aftereffect.programs.events import Content, named, plain
+from aftereffect.programs.events import Content, Event, named, now, plain
 from aftereffect.programs.fold import Fold
 from aftereffect.records.reading import read_records
 from aftereffect.records.table import Records
@@ -49,13 +49,13 @@ def request_to_create(
     }
 
 
-def started(request: Content) -> Content:
-    """The first event's answer: it can be started, and with what it was."""
+def first_event(request: Content, key: str | None, by: str | None) -> Event:
+    """A program's first event: it can be started, and the answer says with what it was."""
     if request.get("agent") is None:
         require_whole("seed", request["seed"], 0)
     fold = Fold()
-    answer = fold.act("create", request)
-    return {**answer, "made_with": environment(fold.agent.policy)}
+    answer = {**fold.act("create", request), "made_with": environment(fold.agent.policy)}
+    return Event(1, "create", request=request, answer=answer, at=now(), round=answer["rounds"], by=by, key=key)
 
 
 def read_names(arms: Sequence[str]) -> tuple[str, ...]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
-from aftereffect._files import write_named
+from aftereffect._files import table_bytes, write_named
 from aftereffect.errors import UnknownName
 from aftereffect.programs.events import Content
 from aftereffect.programs.rounds import rounds_of
@@ -46,13 +45,7 @@ def _table(kind: str, events: list[Content]) -> bytes:
         "at": polars.String,
         "by": polars.String,
     }
-    frame = polars.DataFrame(list(_rows(events)), schema=columns)
-    file = io.BytesIO()
-    if kind == ".csv":
-        frame.write_csv(file)
-    else:
-        frame.write_parquet(file)
-    return file.getvalue()
+    return table_bytes(polars.DataFrame(list(_rows(events)), schema=columns), kind)
 
 
 def _rows(events: list[Content]) -> Iterator[Content]:

@@ -11,9 +11,9 @@ from typing import Any
 from aftereffect._files import read_regular
 from aftereffect.errors import AftereffectError, CorruptFile, UnknownName
 from aftereffect.policies.storage import read_agent
-from aftereffect.programs.creating import read_names, started
+from aftereffect.programs.creating import first_event, read_names
 from aftereffect.programs.errors import Damaged
-from aftereffect.programs.events import FIRST, Event, chained, now
+from aftereffect.programs.events import FIRST, Event, chained
 from aftereffect.programs.program import Program
 from aftereffect.programs.store import Store
 
@@ -62,5 +62,4 @@ def _first(text: str, file: str, key: str | None, by: str | None) -> Event:
     names = agent.arm_names
     request = {"arms": list(read_names(names)), "policy": agent.policy.key, "agent": text, "units": None, "seed": None}
     request["feedback"] = agent.setting.feedback
-    answer = started(request)
-    return Event(1, "create", request=request, answer=answer, at=now(), round=answer["rounds"], by=by, key=key)
+    return first_event(request, key, by)

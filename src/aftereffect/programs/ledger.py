@@ -15,6 +15,7 @@ from aftereffect.programs.schema import events, programs
 from aftereffect.programs.statements import Statement
 
 BATCH = 1000  # rows read at once: a long record does not fill the memory
+COLUMNS = ("sequence", "kind", "round", "at", "by", "key")  # that repeat what an event's body says
 
 _FOUND = sa.select(programs).where(programs.c.name == sa.bindparam("name"))
 FIND, FIND_TO_WRITE = Statement(_FOUND), Statement(_FOUND.with_for_update())
@@ -91,17 +92,7 @@ def append(connection: Connection, program: int, before: str, new: list[Event]) 
     for event in new:
         body = event.body
         head = chained(head, body)
-        ADD.run(
-            connection,
-            program=program,
-            sequence=event.sequence,
-            kind=event.kind,
-            round=event.round,
-            at=event.at,
-            by=event.by,
-            key=event.key,
-            body=body,
-            hash=head,
-        )
+        columns = {name: getattr(event, name) for name in COLUMNS}
+        ADD.run(connection, program=program, **columns, body=body, hash=head)
     MOVE.run(connection, program=program, new_count=new[-1].sequence, new_head=head)
     return head

@@ -16,7 +16,7 @@ from aftereffect.policies.base import Policy
 from aftereffect.programs import ledger
 from aftereffect.programs.database import PATIENCE, Database
 from aftereffect.programs.errors import AlreadyExists
-from aftereffect.programs.events import FIRST, Content, Event, check_word, now
+from aftereffect.programs.events import FIRST, Content, Event, check_word
 from aftereffect.programs.migrate import prepare
 from aftereffect.programs.program import Program
 from aftereffect.programs.schema import events, programs
@@ -70,7 +70,7 @@ class Store:
 
         `reward_range=(0, 500)` says between which values rewards lie where that is not 0 and 1; they are told and shown so.
         """
-        from aftereffect.programs.creating import request_to_create, started
+        from aftereffect.programs.creating import first_event, request_to_create
 
         check_word("key", key)
         check_word("by", by)
@@ -89,9 +89,7 @@ class Store:
             caution=caution,
             records=records,
         )
-        answer = started(request)
-        event = Event(1, "create", request=request, answer=answer, at=now(), round=answer["rounds"], by=by, key=key)
-        return self.add(name, [event])
+        return self.add(name, [first_event(request, key, by)])
 
     def add(self, name: str, record: list[Event]) -> Program:
         """A new program with its events as they are: the first one, or all of a record from elsewhere."""

@@ -1,1 +1,1 @@
-"""Figures."""
+"""Figures and pages: only renders what others computed."""

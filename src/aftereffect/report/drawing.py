@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,6 +37,13 @@ def subplots(count: int, columns: int = 2, size: tuple[float, float] = PANEL) ->
     for ax in flat[count:]:
         ax.set_visible(False)
     return figure, flat[:count]
+
+
+def picture(figure: Figure, kind: str, **metadata: Any) -> bytes:
+    """A figure as the bytes of a file."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=kind, dpi=130, metadata=metadata)
+    return buffer.getvalue()
 
 
 class Line(NamedTuple):

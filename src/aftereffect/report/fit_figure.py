@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -95,11 +94,3 @@ def _in_percent(axis: Axis) -> None:
     from matplotlib.ticker import PercentFormatter
 
     axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-
-
-def picture(figure: Figure, kind: str) -> bytes:
-    """A figure as the bytes of a file."""
-    buffer = io.BytesIO()
-    metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
-    figure.savefig(buffer, format=kind, dpi=130, metadata=metadata)
-    return buffer.getvalue()

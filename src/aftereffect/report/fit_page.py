@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from aftereffect._files import output_folder, write_output
 from aftereffect.records.fit import Fit
-from aftereffect.report.fit_figure import draw_fit, draw_history, picture
+from aftereffect.report.drawing import picture
+from aftereffect.report.fit_figure import draw_fit, draw_history
 from aftereffect.report.page import content_hash, page_style, template
 
 
@@ -18,11 +19,8 @@ def write_learned(directory: Path, fit: Fit, document: dict[str, Any], source: s
     """The page and its figures in a directory."""
     folder = output_folder(directory)
     curves, history = draw_fit(fit), draw_history(fit)
-    written = [
-        write_output(
-            folder / "report.html", page(document, picture(curves, "svg"), picture(history, "svg"), source).encode()
-        )
-    ]
+    first, second = (picture(figure, "svg", Date=None) for figure in (curves, history))
+    written = [write_output(folder / "report.html", page(document, first, second, source).encode())]
     for name, figure in (("curves", curves), ("history", history)):
         written.append(write_output(folder / f"{name}.png", picture(figure, "png")))
     return written

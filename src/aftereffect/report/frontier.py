@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 
 from aftereffect._files import write_output
 from aftereffect.experiments.frontier import Document, frontier_files
-from aftereffect.report.drawing import finish_axes
+from aftereffect.report.drawing import finish_axes, picture
 from aftereffect.report.style import plain
 
 SHOWN = 12  # rows of the table; the files hold all
@@ -78,9 +77,7 @@ def draw_frontier(document: Document, kind: str) -> bytes:
     below.set_ylim(0, None)
     below.legend(frameon=False, ncols=3)
     finish_axes(below, "tolerance: largest gap allowed between two arms' measures", "share of the allocation", "")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, dpi=130)
-    return buffer.getvalue()
+    return picture(figure, kind)
 
 
 def described_frontier(document: Document) -> dict[str, Any]:

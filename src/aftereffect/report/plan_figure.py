@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import numpy as np
 from aftereffect._files import write_named
 from aftereffect.experiments.first_phases import SHOWN
 from aftereffect.model.curves import Floats
-from aftereffect.report.drawing import finish_axes, label_ends, subplots
+from aftereffect.report.drawing import finish_axes, label_ends, picture, subplots
 from aftereffect.simulation.planning import PlanOfRounds
 from aftereffect.theory.tuning import Phases
 
@@ -52,7 +51,6 @@ def draw_plan(plan: PlanOfRounds, shares: Floats, impacts: Floats, path: Path) -
     figure, (ax,) = subplots(1, size=WIDE)
     title = f"The first phases of history-ucb: {plan.arms} arms, T = {plan.horizon:,}\nmemory {plan.memory:.3g}"
     draw_phases(ax, shares[:, arm], impacts[:, arm], plan.cut, title, arm)
-    content = io.BytesIO()
-    figure.savefig(content, format=path.suffix[1:].lower(), dpi=130)
+    content = picture(figure, path.suffix[1:].lower())
     plt.close(figure)
-    write_named(path, content.getvalue())
+    write_named(path, content)

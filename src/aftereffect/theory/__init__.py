@@ -1,1 +1,1 @@
-"""Tuning, and later bounds: the paper's theory as functions."""
+"""The paper's theory as functions: tuning, bounds, hard instances, the dynamic and the fair optimum."""
