@@ -50,22 +50,6 @@ def _estimates() -> Part:
     return {"rows": rows, "horizon": 10_000, "instances": ESTIMATED}
 
 
-def _false_alarms() -> Part:
-    return {"rows": [row for t, runs in HORIZONS for row in _rows(measure_false_alarms(t, runs, SEED))]}
-
-
-def _alarms() -> Part:
-    return {"rows": _rows(measure_alarms(10_000, TELLING, SEED, TOLD)), "horizon": 10_000}
-
-
-def _drifts() -> Part:
-    return {"rows": _rows(measure_drifts(20_000, DRIFTING, SEED)), "horizon": 20_000}
-
-
-def _changes() -> Part:
-    return {"rows": _rows(measure_changes(20_000, CHANGED, SEED)), "horizon": 20_000}
-
-
 def _noise() -> Part:
     bands, quiet = measure_bands(WEEKS, BANDED, SEED), measure_quiet_rewards(WEEKS, QUIET, SEED, DEVIATION)
     return {"bands": _rows(bands), "quiet": _rows(quiet), "horizon": WEEKS, "deviation": DEVIATION}
@@ -74,10 +58,10 @@ def _noise() -> Part:
 PARTS: dict[str, Callable[[], Part]] = {
     "unknown-memory": _unknown_memory,
     "estimates": _estimates,
-    "false-alarms": _false_alarms,
-    "alarms": _alarms,
-    "drift": _drifts,
-    "change": _changes,
+    "false-alarms": lambda: {"rows": [r for t, runs in HORIZONS for r in _rows(measure_false_alarms(t, runs, SEED))]},
+    "alarms": lambda: {"rows": _rows(measure_alarms(10_000, TELLING, SEED, TOLD)), "horizon": 10_000},
+    "drift": lambda: {"rows": _rows(measure_drifts(20_000, DRIFTING, SEED)), "horizon": 20_000},
+    "change": lambda: {"rows": _rows(measure_changes(20_000, CHANGED, SEED)), "horizon": 20_000},
     "noise": _noise,
 }
 

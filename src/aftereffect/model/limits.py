@@ -110,19 +110,19 @@ def check_step(step: object) -> float | None:
     return float(step)  # type: ignore[arg-type]
 
 
-def as_split(what: str, value: object, limits: Limits) -> Floats:
-    """A split that is held today: a list of shares within the floors and caps, or the word `even`."""
+def as_start(value: object, limits: Limits) -> Floats:
+    """The split held until today: a list of shares within the floors and caps, or the word `even`."""
     if isinstance(value, str):
         if value != "even":
-            raise AftereffectError(f"{what} must be a list of shares or 'even', got {shown(value)}")
+            raise AftereffectError(f"start must be a list of shares or 'even', got {shown(value)}")
         return limits.even
-    shares, arms = np.array(numbers(what, value)), len(limits.floors)
+    shares, arms = np.array(numbers("start", value)), len(limits.floors)
     if len(shares) != arms:
-        raise AftereffectError(f"{what}: one share for each of {arms} arms, got {shares.tolist()}")
+        raise AftereffectError(f"start: one share for each of {arms} arms, got {shares.tolist()}")
     if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > _SPLIT_SLACK:
-        raise AftereffectError(f"{what} must be shares in [0, 1] that sum to 1, got {shares.tolist()}")
+        raise AftereffectError(f"start must be shares in [0, 1] that sum to 1, got {shares.tolist()}")
     if not limits.allows(shares):
-        raise AftereffectError(f"{what} {shares.tolist()} breaks the floors or caps")
+        raise AftereffectError(f"start {shares.tolist()} breaks the floors or caps")
     return shares
 
 

@@ -30,7 +30,7 @@ from aftereffect.model.feedback import (
     resolved_feedback,
 )
 from aftereffect.model.impacts import Impact, Instant, started
-from aftereffect.model.limits import Limits, as_split, check_step
+from aftereffect.model.limits import Limits, as_start, check_step
 from aftereffect.model.own_world import OwnWorld
 from aftereffect.model.responses import Response, as_response, check_rate, scaled
 from aftereffect.model.units import check_units
@@ -102,7 +102,7 @@ class Problem:
         if self.names is not None:
             set_field(self, "names", check_names(self.names, len(responses)))
         if self.start is not None:
-            set_field(self, "start", tuple(as_split("start", self.start, self.limits).tolist()))
+            set_field(self, "start", tuple(as_start(self.start, self.limits).tolist()))
         assert self.limits is not None  # what is built from the fields is built now, so that a mistake is said at once
         assert self.impacts is not None
         assert self.scaled is not None

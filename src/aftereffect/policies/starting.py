@@ -14,7 +14,7 @@ from aftereffect.errors import AftereffectError, require_one_of, require_whole, 
 from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import Observed
 from aftereffect.model.feedback import Feedback
-from aftereffect.model.limits import Limits, as_split
+from aftereffect.model.limits import Limits, as_start
 from aftereffect.model.problem import check_names
 from aftereffect.policies.agent import Agent, deployed_split
 from aftereffect.policies.reading import by_label
@@ -52,7 +52,7 @@ def start_agent(
     low, high = (_in_order(*side, names) for side in (("floors", floors, 0.0), ("caps", caps, 1.0)))
     limits = Limits.of(int(arms), low, high, names)
     held = _held_before(past, limits) if start is None else _in_order("start", start, 0.0, names)
-    split = None if held is None else as_split("start", held, limits)
+    split = None if held is None else as_start(held, limits)
     setting = Setting(
         int(arms),
         total,

@@ -12,7 +12,7 @@ import numpy as np
 from aftereffect._files import read_regular
 from aftereffect._random import generator
 from aftereffect.errors import AftereffectError, CorruptFile, require, shown
-from aftereffect.model.limits import as_split
+from aftereffect.model.limits import as_start
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.base import policy_of
 from aftereffect.policies.course_files import read_course, read_limits
@@ -72,7 +72,7 @@ def _restore(content: dict[str, Any]) -> Agent:
         limits,
         rng=read_numbers("rng", content["rng"], generator(0)) if "rng" in content else generator(0),
         observed=content.get("observed", "all"),
-        start=None if start is None else as_split("start", start, limits),
+        start=None if start is None else as_start(start, limits),
         step=content.get("step"),
         caution=content.get("caution"),
     )
