@@ -223,9 +223,9 @@ def decide_fairly(state: FairThompsonState, t: int) -> None:
     look(curves, t)
     most = 0.0
     for step in STEPS:
-        if is_next(curves, step, most):
+        if is_next(curves, t, step, most):
             most = 0.0
-            for number in range(targets(curves, step)):
+            for number in range(targets(curves, t, step)):
                 offer(curves, t, step, number)
                 choose_fair(state, curves.target)
                 most = take_up(curves, t, step, most)

@@ -57,9 +57,9 @@ def test_a_look_is_worth_nothing_where_nothing_is_uncertain() -> None:
     state, t = before_worth()
     levels = np.zeros(3, dtype=np.int64)
     state.tuning["reach"] = 50.0
-    assert worth(state, 1.0, float(t), levels)[0] > 0.0
+    assert worth(state, 1.0, float(t), levels, False)[0] > 0.0
     state.mixed["variance"] = state.mixed["with_home"] = 0.0
-    best, length = worth(state, 1.0, float(t), levels)
+    best, length = worth(state, 1.0, float(t), levels, False)
     assert (best, length) == (0.0, 0.0)
     assert levels.tolist() == state.home.tolist()
 
@@ -69,41 +69,70 @@ def test_worth_grows_with_reach_and_with_belief() -> None:
     levels, found = np.zeros(3, dtype=np.int64), []
     for reach in (0.01, 1.0, 5.0, 25.0):
         state.tuning["reach"] = reach
-        found.append(worth(state, 1.0, float(t), levels)[0])
+        found.append(worth(state, 1.0, float(t), levels, False)[0])
     assert found == sorted(found)
     assert found[-1] > found[-2] > 0.0
-    assert worth(state, 0.02, float(t), levels)[0] < found[-1]
+    assert worth(state, 0.02, float(t), levels, False)[0] < found[-1]
 
 
 def test_worth_falls_with_caution_and_with_what_a_trial_loses() -> None:
     state, t = before_worth()
     levels = np.zeros(3, dtype=np.int64)
     state.tuning["reach"] = 25.0
-    usual = worth(state, 1.0, float(t), levels)[0]
+    usual = worth(state, 1.0, float(t), levels, False)[0]
     state.tuning["caution"] = 3.0
-    assert worth(state, 1.0, float(t), levels)[0] < usual
+    assert worth(state, 1.0, float(t), levels, False)[0] < usual
     state.tuning["caution"] = 1.0
     far = [k for k in range(3) if state.target[k] > state.home[k]]
     state.mixed["mean"][far] *= 0.7
     state.mixed["mean"][far, state.home[far]] /= 0.7
-    assert worth(state, 1.0, float(t), levels)[0] < usual
+    assert worth(state, 1.0, float(t), levels, False)[0] < usual
+
+
+def test_a_search_is_not_for_what_the_exploring_field_claims() -> None:
+    """However much better that field takes the target for, without anything left to see nothing is worth a search there."""
+    state, t = before_worth()
+    levels, rising = np.zeros(3, dtype=np.int64), np.linspace(-1.0, 1.0, 21)
+    state.tuning["patience"] = 1e-6  # all of it has come
+    state.foretold["mean"] = 0.5
+    for k in range(3):
+        state.mixed["mean"][k] = 0.5 + 0.3 * rising * np.sign(state.target[k] - state.home[k])
+    state.spread["dispersion"] = 1e12  # nothing can be seen
+    assert worth(state, 1.0, float(t), levels, False)[0] > 0.0
+    assert worth(state, 1.0, float(t), levels, True)[0] < 1e-6
+
+
+def test_a_search_costs_what_is_believed_to_be_lost() -> None:
+    state, t = before_worth()
+    levels, found = np.zeros(3, dtype=np.int64), []
+    state.tuning["reach"] = state.tuning["late_reach"] = 25.0
+    state.tuning["patience"] = 50.0
+    for lost in (0.0, 0.01, 0.1):
+        state.foretold["mean"] = 0.5 - lost
+        for k in range(3):
+            state.foretold["mean"][:, k, state.home[k]] = 0.5
+        found.append(worth(state, 1.0, float(t), levels, True)[0])
+    assert found[0] > found[1] > found[2]
 
 
 def test_worth_of_one_round_by_hand() -> None:
     """The best of four places on the way: what is expected to be gained, less risk and loss, from the state's numbers."""
     state, t = before_worth()
     levels, chosen = np.zeros(3, dtype=np.int64), set()
-    for blurred, reach, bold in itertools.product((False, True), (0.5, 8.0, 40.0, 400.0), (0.3, 0.01)):
+    state.tuning["patience"] = 50.0  # about half of it has come
+    for blurred, reach, bold, searching in itertools.product(
+        (False, True), (0.5, 8.0, 40.0, 400.0), (0.3, 0.01), (False, True)
+    ):
         if blurred:  # where nothing can be seen at the target itself, somewhere on the way is better
             state.noise[np.arange(3), state.target] = 1e9
         state.tuning["reach"] = state.tuning["late_reach"] = reach
         state.tuning["bold"] = bold
-        found, length = worth(state, 1.0, float(t), levels)
+        found, length = worth(state, 1.0, float(t), levels, searching)
         candidates = []
         for part in (1.0, 0.5, 0.25, 0.125):
             middle = np.zeros(3, dtype=np.int64)
             part_way(state.home, state.target, part, middle)
-            candidates.append(_one_round(state, middle, t, 20))
+            candidates.append(_one_round(state, middle, t, 20, searching))
         assert length <= max(1.0, TUNED["longest"] * t)
         assert found == pytest.approx(max(0.0, *candidates), rel=1e-6)
         if found > 0.0:
@@ -111,7 +140,7 @@ def test_worth_of_one_round_by_hand() -> None:
     assert len(chosen) > 1
 
 
-def _one_round(state: CurvesState, middle: np.ndarray, t: int, steps: int) -> float:
+def _one_round(state: CurvesState, middle: np.ndarray, t: int, steps: int, searching: bool) -> float:
     arms = range(3)
     home, target, tuning, now = state.home, state.target, state.tuning[0], state.now[0]
     p, q, r = middle / steps, home / steps, target / steps
@@ -155,4 +184,9 @@ def _one_round(state: CurvesState, middle: np.ndarray, t: int, steps: int) -> fl
     patient = t / (t + tuning["patience"])
     risk = tuning["risk"] * tuning["caution"] * (1.0 - patient)
     better = known * norm.pdf(far / known) + far * norm.cdf(far / known)
+    if searching:
+        told = state.foretold["mean"][now["age"]]
+        believed = sum(p[k] * told[k, middle[k]] - q[k] * told[k, home[k]] for k in arms)
+        gain = (1.0 - patient) * gain + patient * min(0.0, believed)
+        better -= max(0.0, far)
     return float(tuning["reach"] * t * better - risk * deviation * (1.0 + deviation / (tuning["bold"] * earned)) + gain)

@@ -4,11 +4,12 @@
 four things. It **moves** home where the estimates gain more than `caution` deviations of that gain. Else it draws curves from
 what is believed and takes the best allocation for them as a target; a **trial** somewhere on the way there costs what it is
 expected to lose, and for the cautious some of its risk, and it may show that the target is better, which then pays for as long
-as experience lets one expect (`reach` times the past). The trial that is worth most is made if it is worth anything. Other
-targets come from a field of steep curves, believed with some `doubt` whatever the evidence says, so that a belief in flat
-curves, formed where one happened to look, cannot keep one from **searching** elsewhere, at the most promising of some
-`targets`; after thousands of rounds the doubt goes, but for what the evidence says of kinks. Where nothing is worth its
-price, it stays at **home**.
+as experience lets one expect (`reach` times the past). The trial that is worth most is made if it is worth anything; later
+`wide` draws, of the full size of what is uncertain, offer less likely targets too. Other targets come from a field of steep
+curves, believed with some `doubt` whatever the evidence says, so that a belief in flat curves, formed where one happened to
+look, cannot keep one from **searching** elsewhere, at the most promising of some `targets`: where most is left to see, at the
+price of what is believed to be lost there. After thousands of rounds the doubt goes, but for what the evidence says of kinks,
+and searches take turns with the rest. Where nothing is worth its price, it stays at **home**.
 
 So nothing counts rounds of exploration: what is left to find out, and what it could change, is what counts. Over a few thousand
 rounds patience grows: later trials are made for longer, and risk matters less.
@@ -85,13 +86,16 @@ def stay(state: CurvesState, t: int, rounds: float, moved: bool) -> None:
 
 @kernel
 def offer(state: CurvesState, t: int, step: int, number: int) -> None:
-    """What every level is worth in a step of the decision: for moving home, for a likely target, for unlikely ones by number."""
+    """What every level is worth in a step of the decision: for moving home, for a target on trial or to search, by number."""
     tuning = state.tuning[0]
     if step == MOVING:
         cautious_values(state, experience(state, t))
         return
     if step == TRYING:
-        draw_curves(state.posterior, tuning.temperature, tuning.kept, state.white, state.rng, state.drawn)
+        if number == 0:
+            draw_curves(state.posterior, tuning.temperature, tuning.kept, state.white, state.rng, state.drawn)
+        else:
+            draw_curves(state.posterior, 1.0, 0.0, state.fresh, state.rng, state.drawn)
     else:
         if number == 0:
             believe_steep(state)
@@ -100,16 +104,25 @@ def offer(state: CurvesState, t: int, step: int, number: int) -> None:
 
 
 @helper
-def is_next(state: CurvesState, step: int, most: float) -> bool:
-    """Is a step made after others that found something worth `most`? A likely target leaves some turns to the search."""
-    if step == SEARCHING and most > 0.0:
-        return most < math.inf and uniform(state.rng) < state.tuning[0].turn
-    return most < math.inf
+def is_next(state: CurvesState, t: int, step: int, most: float) -> bool:
+    """Is a step made after others that found something worth `most`?
+
+    A search has its turn beside a likely target, and with patience beside home: looks that are hardly worth their price must
+    not fill the time.
+    """
+    if step != SEARCHING:
+        return most < math.inf
+    turn = state.tuning[0].turn
+    if most == 0.0:
+        turn += (1.0 - patience(state, experience(state, t))) * (1.0 - turn)
+    return most < math.inf and uniform(state.rng) < turn
 
 
 @helper
-def targets(state: CurvesState, step: int) -> int:
-    """How many targets a step looks at: a search takes the most promising of several."""
+def targets(state: CurvesState, t: int, step: int) -> int:
+    """How many targets a step looks at, to take the most promising."""
+    if step == TRYING:
+        return 1 + int(state.tuning[0].wide * patience(state, experience(state, t)))
     return int(state.tuning[0].targets) if step == SEARCHING else 1
 
 
@@ -152,9 +165,9 @@ def decide(state: CurvesState, t: int) -> None:
     """After `look`: move home, try what may be better, search elsewhere, or stay."""
     most = 0.0
     for step in STEPS:
-        if is_next(state, step, most):
+        if is_next(state, t, step, most):
             most = 0.0
-            for number in range(targets(state, step)):
+            for number in range(targets(state, t, step)):
                 offer(state, t, step, number)
                 best_plain(state.value, state.low, state.high, state.work, state.target, state.rng)
                 most = take_up(state, t, step, most)

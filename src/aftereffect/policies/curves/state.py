@@ -21,10 +21,11 @@ TUNED = {
     "risk": 0.2,  # of the caution: deviations that a trial is charged with
     "bold": 0.3,  # deviation, as a share of what home earns, at which a trial's risk counts double
     "reach": 0.1,  # what a trial may show pays for this times the past, at first
-    "late_reach": 16.0,  # and later: thousands of rounds on, what is found pays for long
+    "late_reach": 3.0,  # and later: thousands of rounds on, what is found pays for long
     "doubt": 0.02,  # belief in the exploring field whatever the evidence says, at first
-    "late_doubt": 0.1,  # and later, less as experience comes, unless the evidence says that curves have kinks
-    "turn": 0.2,  # share of the decisions with a likely target that search all the same
+    "late_doubt": 0.5,  # and later, less as experience comes, unless the evidence says that curves have kinks
+    "turn": 0.2,  # share of the decisions that may search: at first of those with a likely target, later of all
+    "wide": 4.0,  # targets of full doubt that a trial may take beside the likely one, as patience comes
     "targets": 6.0,  # that a search looks at, to take the most promising
     "patience": 5000.0,  # rounds that make the difference between at first and later
     "ease": 0.75,  # part of the caution that goes as patience comes

@@ -7,7 +7,7 @@ import math
 from aftereffect._compile import helper, kernel
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.curves.fit import as_response, covariances
-from aftereffect.policies.curves.state import TRYING, CurvesState, copy_levels, patience, shortest_hold
+from aftereffect.policies.curves.state import SEARCHING, TRYING, CurvesState, copy_levels, patience, shortest_hold
 
 TRIALS = 4  # places on the way to a target: all of it, half, a quarter, an eighth
 LEAST_SEEN = 1e-9  # rounds: of an impact that hardly moves next to nothing is seen
@@ -46,13 +46,28 @@ def seen_of(memory: float, rounds: int) -> float:
     return max(LEAST_SEEN, rounds - way + memory * memory * (1.0 - left * left) / (1.0 - memory * memory))
 
 
+@helper
+def charged(state: CurvesState, levels: Ints, claimed: float, believed: float) -> float:
+    """What a search counts on gaining over home in a round at some levels, where the exploring field claims a gain.
+
+    At first that field may be right. With patience the evidence has spoken where it favours another, and what was foretold
+    when all fields were weighed counts instead; a gain by that is for trials to take, no reason to search.
+    """
+    told, steps, gain = state.foretold[state.now[0].age], state.value.shape[1] - 1, 0.0
+    for k in range(levels.shape[0]):
+        i, j = levels[k], state.home[k]
+        gain += (i * told[k, i].mean - j * told[k, j].mean) / steps
+    return claimed + believed * (min(0.0, gain) - claimed)
+
+
 @kernel
-def worth(state: CurvesState, doubt: float, t: float, levels: Ints) -> tuple[float, float]:
+def worth(state: CurvesState, doubt: float, t: float, levels: Ints, searching: bool) -> tuple[float, float]:
     """The best trial on the way from home to the target: what it is worth, and for how many rounds; fills its levels.
 
     A trial of m rounds costs m times what it loses in the mean, and some of its risk. What is seen there says how much
     better the target is, as far as the two go together; if it is, that pays for `reach` times the past. While the impact is
-    still on its way, less is seen.
+    still on its way, less is seen. A search is for what nobody knows: that the exploring field takes the target for better
+    already makes it no more worth seeing.
     """
     tuning, now, home, target = state.tuning[0], state.now[0], state.home, state.target
     mixed, posterior, column, across, midway = state.mixed, state.posterior, state.column, state.across, state.midway
@@ -71,6 +86,7 @@ def worth(state: CurvesState, doubt: float, t: float, levels: Ints) -> tuple[flo
         far += p * as_response(there.mean) - q * as_response(here.mean)
         far_variance += _difference(p, there.variance, q, here.variance, there.with_home)
         far_single += _difference(p, own[k, i], q, own[k, j], column[k, i])
+    known_already = max(0.0, far) if searching else 0.0
     best, length, chosen, part = 0.0, 0.0, 0.0, 1.0
     for _ in range(TRIALS if far_variance > TINY and far_single > TINY else 0):
         part_way(home, target, part, midway)
@@ -87,12 +103,13 @@ def worth(state: CurvesState, doubt: float, t: float, levels: Ints) -> tuple[flo
         if variance > TINY and single > TINY and alike > 0.0:
             shared = min(1.0, alike * alike / (single * far_single))
             deviation = math.sqrt(variance)
+            gain = charged(state, midway, gain, patient) if searching else gain
             cost = risk * deviation * (1.0 + deviation / (tuning.bold * earned)) - gain
             rounds = 1
             while rounds <= max(1.0, tuning.longest * t):
                 seen = seen_of(memory, rounds)
                 known = math.sqrt(far_variance * shared * variance / (variance + blur / seen))
-                net = reach * expected_gain(far, known) - rounds * cost
+                net = reach * (expected_gain(far, known) - known_already) - rounds * cost
                 if net > best:
                     best, chosen, length = net, part, float(rounds)
                     if gain < 0.0:  # no longer than until the loss can be told from noise
@@ -107,7 +124,7 @@ def worth(state: CurvesState, doubt: float, t: float, levels: Ints) -> tuple[flo
 def try_target(state: CurvesState, t: int, rounds: float, stage: int, doubt: float, least: float) -> float:
     """Make the best trial on the way to the target if it is worth more than the `least`; gives what is then decided on's."""
     now, tuning = state.now[0], state.tuning[0]
-    net, length = worth(state, doubt, rounds, state.spare)
+    net, length = worth(state, doubt, rounds, state.spare, stage == SEARCHING)
     if net <= least:
         return least
     copy_levels(state.spare, state.levels)
