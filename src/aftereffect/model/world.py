@@ -234,7 +234,7 @@ def _step(world: Any, kind: Kind, t: int, allocation: Floats, seen: Floats, rewa
         elif units > 0:
             active = given[k] > 0.0
         word = np.uint64(next_word(rng))  # called from Python it comes back as a plain int
-        if kind.realised != 0 and feedback != SPLIT:
+        if kind.realised != 0:
             at = advance(world, k, t, 1.0 if active else 0.0)
         else:
             advance(world, k, t, share)
