@@ -72,6 +72,19 @@ def test_negative_regret_counts_for_what_it_is() -> None:
     assert standing.ratio == pytest.approx(0.2)
 
 
+def test_a_ratio_has_the_interval_of_its_runs() -> None:
+    """Against a fixed reference it is that of the mean's bootstrap, for a geometric mean of two scenarios with its root."""
+    random = np.random.default_rng(4)
+    regrets = random.uniform(5, 15, 40)
+    arena = arena_of(GAUSSIAN, TENT, scale=Scale(1000, 40))
+    board = made_up(arena, with_defaults(GAUSSIAN, d_ucb=regrets.tolist()) | with_defaults(TENT, d_ucb=25.0))
+    found = {s.policy: s for s in board.standings}["d-ucb"]
+    means = regrets[random.integers(0, 40, (20_000, 40))].mean(axis=1)
+    expected = np.quantile(np.sqrt(100.0 / means * 100.0 / 25.0), [0.025, 0.975])
+    assert found.ratio == pytest.approx(math.sqrt(100.0 / regrets.mean() * 4.0))
+    assert found.ratio_interval == pytest.approx(tuple(expected), rel=0.01)
+
+
 def test_nothing_is_closed_where_the_reference_loses_nothing() -> None:
     regrets = with_defaults(TENT, **{"history-ucb": -10.0, "d_ucb": -20.0})
     found = made_up(arena_of(TENT), regrets)

@@ -5,7 +5,7 @@ Everything is computed from the tidy rows that the arena leaves behind: one per 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -53,6 +53,7 @@ class Standing:
     where: str
     scenarios: int
     ratio: float | None  # geometric mean over the scenarios that have one
+    ratio_interval: Interval
     ratio_scenarios: int
     speed: float | None
 
@@ -175,18 +176,20 @@ def _standings(
         if not here:
             continue
         where = min(here, key=lambda scenario: here[scenario].gain)
-        ratios = [s.ratio for s in here.values() if s.ratio is not None]
+        ratios = {scenario: s.ratio for scenario, s in here.items() if s.ratio is not None}
+        enough = arena.scale.runs > 1
         resampled = [_resampled_gain(drawn[scenario], policy, arena.scale.horizon) for scenario in here]
         found.append(
             Standing(
                 policy=policy,
                 rank=None,
                 gain=float(np.mean([s.gain for s in here.values()])),
-                interval=percentiles(np.mean(resampled, axis=0)) if arena.scale.runs > 1 else None,
+                interval=percentiles(np.mean(resampled, axis=0)) if enough else None,
                 smallest=here[where].gain,
                 where=where,
                 scenarios=len(here),
-                ratio=float(np.exp(np.mean(np.log(ratios)))) if ratios else None,
+                ratio=float(np.exp(np.mean(np.log(list(ratios.values()))))) if ratios else None,
+                ratio_interval=_resampled_ratio([drawn[s] for s in ratios], policy) if ratios and enough else None,
                 ratio_scenarios=len(ratios),
                 speed=speed.get(policy),
             )
@@ -216,8 +219,19 @@ def _resampled_means(arena: Arena, samples: Samples) -> dict[str, dict[str, Floa
 
 
 def _resampled_gain(means: Mapping[str, Floats], policy: str, horizon: int) -> Floats:
-    """What a policy gains a round on the better of Algorithm 3's readings, resample by resample."""
-    return np.asarray((np.minimum.reduce([means[key] for key in REFERENCES]) - means[policy]) / horizon)
+    """What a policy gains a round on Algorithm 3, resample by resample."""
+    return np.asarray((_reference(means) - means[policy]) / horizon)
+
+
+def _reference(means: Mapping[str, Floats]) -> Floats:
+    """Regret of the better of Algorithm 3's readings, resample by resample."""
+    return np.asarray(np.minimum.reduce([means[key] for key in REFERENCES]))
+
+
+def _resampled_ratio(means: Sequence[Mapping[str, Floats]], policy: str) -> Interval:
+    """How many times less regret than Algorithm 3 it has, in the geometric mean over scenarios; nothing counts as less than FLOOR."""
+    logs = [np.log(np.maximum(_reference(m), FLOOR)) - np.log(np.maximum(m[policy], FLOOR)) for m in means]
+    return percentiles(np.exp(np.mean(logs, axis=0)))
 
 
 # Stress.

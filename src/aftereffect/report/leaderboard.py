@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from aftereffect import __version__
@@ -35,7 +35,8 @@ class Sheet(NamedTuple):
 
 def overall(board: Board) -> Sheet:
     """The policies, best first."""
-    headers = ("policy", "rank", "gain", "95 percent interval", "scenarios", "smallest gain", "in", "ratio", "rounds/s")
+    interval = "95 percent interval"
+    headers = ("policy", "rank", "gain", interval, "scenarios", "smallest gain", "in", "ratio", interval, "rounds/s")
     return Sheet("Leaderboard", headers, [_standing(s, len(board.scores)) for s in board.standings])
 
 
@@ -44,11 +45,12 @@ def _standing(s: Standing, scenarios: int) -> tuple[str, ...]:
         s.policy,
         NOTHING if s.rank is None else str(s.rank),
         f"{_gain(s.gain)}{'' if s.scenarios == scenarios else '*'}",
-        NOTHING if s.interval is None else f"{_gain(s.interval[0])} to {_gain(s.interval[1])}",
+        _between(s.interval, _gain),
         f"{s.scenarios} of {scenarios}",
         _gain(s.smallest),
         s.where,
         _ratio(s.ratio) + (f" ({s.ratio_scenarios})" if s.ratio_scenarios < s.scenarios else ""),
+        _between(s.ratio_interval, _ratio),
         NOTHING if s.speed is None else f"{s.speed:,.0f}",
     )
 
@@ -67,12 +69,16 @@ def in_scenarios(board: Board) -> Iterator[Sheet]:
 def _score(policy: str, s: Score) -> tuple[str, ...]:
     closed = NOTHING if s.closed is None else f"{round(100 * s.closed) + 0:,} %"
     ends = _gain(s.gain), closed, _ratio(s.ratio)
-    return policy, str(s.rank), _regret(s.mean), _span(s.interval), _regret(s.largest), *ends
+    return policy, str(s.rank), _regret(s.mean), _between(s.interval, _regret), _regret(s.largest), *ends
 
 
 def _gain(value: float) -> str:
     """In thousandths; less than nothing that rounds to nothing is nothing."""
     return f"{round(1000 * value, 1) + 0.0:,.1f}"
+
+
+def _between(interval: Interval, words: Callable[[float], str]) -> str:
+    return NOTHING if interval is None else f"{words(interval[0])} to {words(interval[1])}"
 
 
 def _ratio(value: float | None) -> str:
@@ -81,10 +87,6 @@ def _ratio(value: float | None) -> str:
 
 def _regret(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}"
-
-
-def _span(interval: Interval) -> str:
-    return NOTHING if interval is None else f"{_regret(interval[0])} to {_regret(interval[1])}"
 
 
 def under_stress(board: Board) -> Sheet:
@@ -210,8 +212,8 @@ def _meaning(board: Board) -> Iterator[str]:
         "negative. *gap closed*: the same as a part of that regret."
     )
     yield (
-        "- The leaderboard's gain is the mean over scenarios; its interval comes from resampling the runs, the same ones in "
-        f"every scenario ({BOOTSTRAPS:,} times); *smallest gain* is that of the policy's worst scenario."
+        "- The leaderboard's gain is the mean over scenarios; its interval, and the ratio's, comes from resampling the runs, the "
+        f"same ones in every scenario ({BOOTSTRAPS:,} times); *smallest gain* is that of the policy's worst scenario."
     )
     yield (
         f"- *ratio*: that regret over the policy's, where both are at least {FLOOR:g}; on the leaderboard the geometric mean "
