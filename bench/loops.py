@@ -53,7 +53,7 @@ def d_ucb_against_c() -> list[Row]:
     ours, theirs = simulation(problem, policy, horizon), native.d_ucb(problem, policy, horizon, 1)
     for_two = native.d_ucb(problem, policy, horizon, 1, "run_d_ucb_two")
     return [
-        *against_c("d-ucb, K 2: time over C's", ours, theirs, horizon, 1.4),
+        *against_c("d-ucb, K 2: time over C's", ours, theirs, horizon, 1.35),
         *against_c("d-ucb, K 2: time over that of C for two arms only", ours, for_two, horizon, None),
     ]
 

@@ -229,7 +229,7 @@ def _reference(means: Mapping[str, Floats]) -> Floats:
 
 
 def _resampled_ratio(means: Sequence[Mapping[str, Floats]], policy: str) -> Interval:
-    """How many times less regret than Algorithm 3 it has, in the geometric mean over scenarios; none counts as less than FLOOR."""
+    """How many times less regret than Algorithm 3 it has, in the geometric mean over scenarios, none below FLOOR."""
     logs = [np.log(np.maximum(_reference(m), FLOOR)) - np.log(np.maximum(m[policy], FLOOR)) for m in means]
     return percentiles(np.exp(np.mean(logs, axis=0)))
 
