@@ -26,9 +26,9 @@ from aftereffect._compile import helper, kernel
 from aftereffect._random import uniform
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints, best_plain
-from aftereffect.policies.curves.fit import as_response, draw_curves
+from aftereffect.policies.curves.fit import as_response
 from aftereffect.policies.curves.forgetting import trusted
-from aftereffect.policies.curves.look import believe_steep, draw_steep
+from aftereffect.policies.curves.look import believe_steep, draw_likely, draw_whole
 from aftereffect.policies.curves.state import (
     HOME,
     MOVING,
@@ -87,19 +87,15 @@ def stay(state: CurvesState, t: int, rounds: float, moved: bool) -> None:
 @kernel
 def offer(state: CurvesState, t: int, step: int, number: int) -> None:
     """What every level is worth in a step of the decision: for moving home, for a target on trial or to search, by number."""
-    tuning = state.tuning[0]
     if step == MOVING:
         cautious_values(state, experience(state, t))
         return
-    if step == TRYING:
-        if number == 0:
-            draw_curves(state.posterior, tuning.temperature, tuning.kept, state.white, state.rng, state.drawn)
-        else:
-            draw_curves(state.posterior, 1.0, 0.0, state.fresh, state.rng, state.drawn)
+    if step == SEARCHING and number == 0:
+        believe_steep(state)
+    if step == TRYING and number == 0:
+        draw_likely(state)
     else:
-        if number == 0:
-            believe_steep(state)
-        draw_steep(state)
+        draw_whole(state)
     price_shares(state.drawn, state.value)
 
 
@@ -192,9 +188,9 @@ def decide_by_draw(state: CurvesState, t: int) -> None:
     exploring = uniform(state.rng) < tuning.exploring / rounds
     if exploring:
         believe_steep(state)
-        draw_steep(state)
+        draw_whole(state)
     else:
-        draw_curves(state.posterior, tuning.temperature, tuning.kept, state.white, state.rng, state.drawn)
+        draw_likely(state)
     now.stage, now.takes_turns = SEARCHING if exploring else TRYING, 0
     held = best_for(state, state.drawn, False, state.levels)
     if now.may_take_turns == 1 and best_for(state, state.drawn, True, state.target) > held:

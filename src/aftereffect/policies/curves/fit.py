@@ -38,10 +38,8 @@ LENGTHS = (0.12, 0.3, 0.8, 2.0)  # over which a curve forgets what it was: from 
 AMPLITUDES = (0.1, 0.3, 0.9)  # of the scale: how far a curve strays from its level
 STEEP = (0.3, 0.9)  # the exploring field: as wide as curves get, without excluding bumps
 LEVEL = 0.8  # of the scale: how far arms' levels lie apart
-LEANING = (
-    0.8,
-    0.3,
-)  # length and amplitude from which on a field is tried with slopes too: others follow any line themselves
+# length and amplitude from which on a field is tried with slopes too: others follow any line themselves
+LEANING = (0.8, 0.3)
 SHARED = 0.7  # deviation of the slope that all arms have in common, in an arm's rate for a whole share
 OWN = 0.2  # and of an arm's own part of it
 EASES = 0.4  # share, from the middle of what was seen, over which a slope goes on

@@ -140,6 +140,13 @@ def believe_steep(state: CurvesState) -> None:
 
 
 @kernel
-def draw_steep(state: CurvesState) -> None:
-    """Curves of full size from the exploring field, after `believe_steep`."""
+def draw_likely(state: CurvesState) -> None:
+    """Curves near what is believed most, and near the last ones."""
+    tuning = state.tuning[0]
+    draw_curves(state.posterior, tuning.temperature, tuning.kept, state.white, state.rng, state.drawn)
+
+
+@kernel
+def draw_whole(state: CurvesState) -> None:
+    """Curves of the full size of what is uncertain: of the field in use, or of the exploring one after `believe_steep`."""
     draw_curves(state.posterior, 1.0, 0.0, state.fresh, state.rng, state.drawn)
