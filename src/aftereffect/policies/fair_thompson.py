@@ -171,8 +171,16 @@ def review_measures(state: FairThompsonState, t: int) -> None:
     renew_scale(booked, belief)
     weigh_fields(booked, state.spread, state.fields, belief, t=t, posterior=curves.posterior, evidence=state.evidence)
     now.field = draw_by_evidence(state.evidence, curves.rng)
-    fit_measures(state, now.field)
-    renew_noise(booked, curves.posterior, state.noise, state.spread, False)
+    renew_noise(
+        booked,
+        state.fields,
+        now.field,
+        belief,
+        posterior=curves.posterior,
+        noise=state.noise,
+        spread=state.spread,
+        counted=False,
+    )
 
 
 @kernel

@@ -193,20 +193,23 @@ def test_before_any_data_the_rate_may_be_anything() -> None:
     assert belief[0].tolist() == (0.5, 0.5)
 
 
-def _learned(rewards: Floats, impacts: Floats, seen: float, counted: bool, nodes: int = 101) -> tuple[Floats, Records]:
-    """Noise and spread after the rounds of some arms, (arms, rounds), were booked and looked at three times."""
+def _learned(
+    rewards: Floats, impacts: Floats, seen: float, counted: bool, nodes: int = 101, field: int = 0
+) -> tuple[Floats, Records]:
+    """Noise and spread after the rounds of some arms, (arms, rounds), were booked and looked at three times, under a field."""
     arms, rounds = rewards.shape
     booked, noise = np.zeros((arms, nodes), dtype=BOOKED), np.full((arms, nodes), 0.25)
     spread, belief = fit.fresh_spread(arms), belief_of(0.5, 0.5)
-    posterior, field = fit.empty_posterior(arms, nodes), fit.fields_tried(nodes)[0]
+    posterior, fields = fit.empty_posterior(arms, nodes), fit.fields_tried(nodes)
     for t in range(rounds):
         for k in range(arms):
             node = fit.node_of(impacts[k, t], nodes - 1)
             fit.book(booked, k, impacts[k, t], seen, rewards[k, t], noise[k, node], spread["shock"][k])
         if t in (rounds // 10, rounds // 3, rounds - 1):
             fit.renew_scale(booked, belief[0])
-            fit.fit_all(booked, spread, field, belief[0], posterior)
-            fit.renew_noise(booked, posterior, noise, spread, counted)
+            fit.renew_noise(
+                booked, fields, field, belief[0], posterior=posterior, noise=noise, spread=spread, counted=counted
+            )
     return noise, spread
 
 
@@ -231,6 +234,14 @@ def test_arms_of_different_scatter_are_told_apart() -> None:
     scatter = np.array([[0.02], [0.2]])
     _, spread = _learned(means + scatter * random.normal(size=means.shape), impacts, 1.0, False)
     assert spread["dispersion"][1] > 5 * spread["dispersion"][0]
+
+
+def test_certain_rewards_in_one_place_are_no_certainty_elsewhere_whatever_field_is_believed() -> None:
+    fields = fit.fields_tried(101)
+    flattest = int(np.argmax(fields["length"] - fields["amplitude"]))
+    noise, _ = _learned(np.ones((2, 400)), np.full((2, 400), 0.5), 1.0, True, field=flattest)
+    assert np.all(noise[:, 50] < 0.01)  # there 400 rewards were all alike
+    assert np.all(noise[:, [10, 90]] > 0.05)  # nobody has been there: a failure must not be a miracle
 
 
 def test_counts_keep_a_coins_noise() -> None:

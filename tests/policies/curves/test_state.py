@@ -23,7 +23,7 @@ def test_the_constants_are_one_record() -> None:
     }
 
 
-def _asked(constant: str, factor: float, rounds: int = 700) -> list[list[float]]:
+def _asked(constant: str, factor: float) -> list[list[float]]:
     """What is deployed in a world where one arm tires, with a constant multiplied."""
     policy = Retuned(
         memory=0.3,
@@ -33,7 +33,7 @@ def _asked(constant: str, factor: float, rounds: int = 700) -> list[list[float]]
         factor=factor,
     )
     agent, random, asked = policy.start(2, seed=3), np.random.default_rng(3), []
-    units = 400 if constant in LATE else 1
+    units, rounds = (400, 2_000) if constant in LATE else (1, 700)
     for _ in range(rounds):
         p = agent.ask()
         asked.append(p.tolist())

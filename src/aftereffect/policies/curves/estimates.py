@@ -96,9 +96,16 @@ def settle_noise(state: CurvesState, t: int) -> None:
         now["track"] = int(state.track_evidence.argmax())
     state.field_evidence[:] = state.evidence[now["track"][0]]
     now["field"] = int(state.field_evidence.argmax())
-    booked, field = state.banks[now["track"][0]], state.fields[now["field"][0]]
-    fit_all(booked, state.spread, field, state.belief[0], state.posterior)
-    renew_noise(booked, state.posterior, state.noise, state.spread, bool(now["measured"][0] == 0))
+    renew_noise(
+        state.banks[now["track"][0]],
+        state.fields,
+        int(now["field"][0]),
+        state.belief[0],
+        posterior=state.posterior,
+        noise=state.noise,
+        spread=state.spread,
+        counted=bool(now["measured"][0] == 0),
+    )
 
 
 def component_weights(state: CurvesState, least: float = KEPT) -> Floats:

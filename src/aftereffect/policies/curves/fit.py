@@ -330,19 +330,30 @@ def draw_by_evidence(evidence: Floats, rng: Words) -> int:
     return 0
 
 
+UNSEEN = 0.5  # deviations by which a coin's mean is taken nearer to one half than the exploring field has it
 DOUBT = 2.0  # rounds that speak for a coin's noise, over all arms together
 ALIKE = 12.0  # rounds that speak for an arm's noise being that of all arms
 
 
 @kernel
-def renew_noise(booked: Any, posterior: Posterior, noise: Floats, spread: Any, counted: bool) -> None:
-    """How much rewards scatter around the fitted curves: a coin's variance m (1 - m), times a dispersion, plus a shock.
+def renew_noise(
+    booked: Any, fields: Any, field: int, belief: Any, posterior: Posterior, noise: Floats, spread: Any, counted: bool
+) -> None:
+    """How much rewards scatter around the curves fitted under a field: as a coin does, times a dispersion, plus a shock."""
+    fit_all(booked, spread, fields[field], belief, posterior)
+    renew_spread(booked, posterior, spread, counted)
+    fit_all(booked, spread, fields[0], belief, posterior)
+    renew_coins(posterior, noise)
+
+
+@kernel
+def renew_spread(booked: Any, posterior: Posterior, spread: Any, counted: bool) -> None:
+    """Dispersion and shock of every arm.
 
     Residuals are compared with a coin's, degrees of freedom of the fit subtracted. Less scatter than a coin's makes the
-    variance of one observation smaller; more is taken as a shock that all of a round's observations share. The mean is
-    taken one deviation nearer to one half: a few early rewards of one kind must not pass for certainty.
+    variance of one observation smaller; more is taken as a shock that all of a round's observations share.
     """
-    arms, nodes = noise.shape
+    arms, nodes = booked.shape
     all_found, all_free = DOUBT, DOUBT
     for step in range(2):
         for k in range(arms):
@@ -365,9 +376,18 @@ def renew_noise(booked: Any, posterior: Posterior, noise: Floats, spread: Any, c
                 ratio = (found + ALIKE * common) / (free + ALIKE)
                 spread[k].dispersion = 1.0 if counted else min(1.0, max(LEAST_DISPERSION, ratio))
                 spread[k].shock = max(0.0, ratio - 1.0) * rounds / shared if shared > 0.0 else 0.0
-    for k in range(arms):
+
+
+@kernel
+def renew_coins(posterior: Posterior, noise: Floats) -> None:
+    """A coin's variance m (1 - m) at every place, with the mean m taken nearer to one half.
+
+    A few early rewards of one kind must not pass for certainty, nor a belief in flat curves for knowledge of places nobody has
+    been to: one failure there would then decide between two memories. So the exploring field says how far off m may be.
+    """
+    for k in range(noise.shape[0]):
         mean, variance = posterior.mean[k], posterior.variance[k]
-        for i in range(nodes):
-            m, off = as_response(mean[i]), math.sqrt(variance[i])
+        for i in range(noise.shape[1]):
+            m, off = as_response(mean[i]), UNSEEN * math.sqrt(variance[i])
             m = min(0.5, m + off) if m < 0.5 else max(0.5, m - off)
             noise[k, i] = max(m * (1.0 - m), LEAST_NOISE)

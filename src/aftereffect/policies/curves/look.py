@@ -43,8 +43,16 @@ def review(state: CurvesState, t: int) -> bool:
     if now.age > 0:  # how smooth responses are now, not how they were
         weigh_fields(booked, spread, state.fields, belief, t=t, posterior=posterior, evidence=state.field_evidence)
     now.field = draw_by_evidence(state.field_evidence, state.rng)
-    fit_all(booked, spread, state.fields[now.field], belief, posterior)
-    renew_noise(booked, posterior, state.noise, spread, now.measured == 0)
+    renew_noise(
+        booked,
+        state.fields,
+        now.field,
+        belief,
+        posterior=posterior,
+        noise=state.noise,
+        spread=spread,
+        counted=now.measured == 0,
+    )
     now.review_at = t + 1 + int(state.tuning[0].review * t)
     return True
 
