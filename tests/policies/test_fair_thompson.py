@@ -24,12 +24,12 @@ def test_it_conforms(arms, feedback):
 
 @pytest.mark.parametrize("name", ["lending", "patrol", "loan"])
 def test_it_keeps_the_tolerance_and_earns_the_fair_optimum(name):
-    """Bounds about three times what 16 runs gave, so that a failure by chance is out of the question."""
+    """Bounds half as large again as what 16 runs gave, or more: over 12 runs a failure by chance is unlikely."""
     problem = ae.problem(name, arms=2, memory=0.5, seed=3)
-    parity = ae.simulate(problem, ae.FairThompson(), 20_000, runs=4, seed=5, checkpoints=[2_000, 20_000]).parity
+    parity = ae.simulate(problem, ae.FairThompson(), 20_000, runs=12, seed=5, checkpoints=[2_000, 20_000]).parity
     assert parity is not None
     early, late = parity.mean_violation.mean(axis=0)
-    assert early < 0.08  # the even split's is .087 on lending
+    assert early < 0.087  # the even split's on lending
     assert late < 0.01
     assert parity.fair_regret[:, -1].mean() / 20_000 < 0.015
 

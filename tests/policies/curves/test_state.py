@@ -33,7 +33,7 @@ def _asked(constant: str, factor: float) -> list[list[float]]:
         factor=factor,
     )
     agent, random, asked = policy.start(2, seed=3), np.random.default_rng(3), []
-    units, rounds = (400, 2_000) if constant in LATE else (1, 700)
+    units, rounds = (20, 3_000) if constant in LATE else (1, 700)
     for _ in range(rounds):
         p = agent.ask()
         asked.append(p.tolist())

@@ -18,6 +18,7 @@ from aftereffect.policies.curves.fit import (
     renew_scale,
 )
 from aftereffect.policies.curves.tracks import (
+    AGAINST,
     ALARM,
     CANDIDATES,
     HIGHEST,
@@ -186,7 +187,7 @@ def test_the_interval_of_the_memory_by_hand() -> None:
 
 def test_evidence_against_is_the_mean_ratio() -> None:
     evidence = np.array([-700.0, -690.0, -710.0, -701.0])
-    ratios = np.exp(TEMPERED * (evidence[1:] + 700.0))
+    ratios = np.exp(AGAINST * (evidence[1:] + 700.0))
     assert evidence_against(evidence) == pytest.approx(math.log(ratios.mean()))
     assert evidence_against(np.zeros(1)) == -math.inf
 
@@ -204,6 +205,6 @@ def test_a_contradiction_by_hand() -> None:
     assert not quiet["contradicted"]
     assert not quiet["can_tell"]
     assert "better" not in quiet
-    evidence[0] = 40.0 + 1.01 * math.log(ALARM) / TEMPERED
+    evidence[0] = 40.0 + 1.01 * math.log(ALARM) / AGAINST
     assert contradiction(tracks, evidence, 0.0)["can_tell"]
     assert contradiction(tracks[:1], evidence[:1], -math.inf) == {"contradicted": False, "can_tell": False}

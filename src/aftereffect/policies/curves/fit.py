@@ -330,7 +330,7 @@ def draw_by_evidence(evidence: Floats, rng: Words) -> int:
     return 0
 
 
-UNSEEN = 0.5  # deviations by which a coin's mean is taken nearer to one half than the exploring field has it
+UNSEEN = 0.6  # deviations by which a coin's mean is taken nearer to one half than the exploring field has it
 DOUBT = 2.0  # rounds that speak for a coin's noise, over all arms together
 ALIKE = 12.0  # rounds that speak for an arm's noise being that of all arms
 

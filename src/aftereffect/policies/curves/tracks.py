@@ -31,8 +31,9 @@ HIGHEST = 0.97  # a memory beyond which a track hardly moves while an allocation
 # Evidence ratio at which the model counts as contradicted. For one fixed field and Gaussian noise a right model would ever
 # reach it in at most 1 of 20 cases (Ville's inequality); the field is drawn and rewards are not Gaussian, so this is measured.
 ALARM = 20.0
-# Power to which evidence is taken before anybody is told: curves are not draws from the fields, and noise is estimated.
-TEMPERED = 0.35
+# Powers to which evidence is taken before anybody is told: curves are not draws from the fields, and noise is estimated.
+TEMPERED = 0.35  # of an unknown memory
+AGAINST = 0.5  # against one that was given: a right one must rarely be called wrong, but a wrong one must be noticed
 
 
 def known_tracks(memory: float, realised: bool, watch_driver: bool) -> Records:
@@ -143,8 +144,8 @@ def evidence_against(evidence: Floats) -> float:
         top = max(top, evidence[m])
     total = 0.0
     for m in range(1, others + 1):
-        total += math.exp(TEMPERED * (evidence[m] - top))
-    return float(math.log(total / others) + TEMPERED * (top - evidence[0]))
+        total += math.exp(AGAINST * (evidence[m] - top))
+    return float(math.log(total / others) + AGAINST * (top - evidence[0]))
 
 
 def contradiction(tracks: Records, evidence: Floats, strongest: float) -> dict[str, Any]:
@@ -160,7 +161,7 @@ def contradiction(tracks: Records, evidence: Floats, strongest: float) -> dict[s
     found: dict[str, Any] = {
         "contradicted": contradicted,
         "log10_evidence_against": strongest / math.log(10.0),
-        "can_tell": contradicted or bool(TEMPERED * (evidence[0] - evidence[best]) > math.log(ALARM)),
+        "can_tell": contradicted or bool(AGAINST * (evidence[0] - evidence[best]) > math.log(ALARM)),
     }
     if contradicted:
         better = tracks[best]
