@@ -32,10 +32,10 @@ def explanations(
     """What the policy says for itself at the end of a run on each of several instances with two arms."""
     drawn = family(name, arms=2, memory=MEMORY, drift=drift)
 
-    return _for_each(instances, lambda n: _explained(draw_instance(drawn, seed, n), policy, horizon, seed, n))
+    return for_each(instances, lambda n: _explained(draw_instance(drawn, seed, n), policy, horizon, seed, n))
 
 
-def _for_each(count: int, one: Callable[[int], Found]) -> list[Found]:
+def for_each(count: int, one: Callable[[int], Found]) -> list[Found]:
     """What each number gives, several at a time."""
     with ThreadPoolExecutor() as pool:
         return list(pool.map(one, range(count)))
@@ -106,7 +106,7 @@ def measure_false_alarms(horizon: int, runs: int, seed: int) -> Iterator[FalseAl
             drifts = given["drift"]["drifting"], learned["drift"]["drifting"]
             return given["model"]["contradicted"], *drifts, memory["can_tell"], holds
 
-        said = np.array(_for_each(runs, one), dtype=np.float64)
+        said = np.array(for_each(runs, one), dtype=np.float64)
         contradicted, drifting, drifting_bounded, can_tell, _ = said.mean(axis=0).tolist()
         tells = said[:, 3] > 0
         covered = float(said[tells, 4].mean()) if tells.any() else None
@@ -151,7 +151,8 @@ def measure_drifts(horizon: int, instances: int, seed: int) -> Iterator[Drifts]:
 class Changes:
     """Mean regrets after an abrupt change half-way and with seasons of a tenth, against the best allocation of each moment.
 
-    `restart` is the regret of a policy that begins anew at the change, `single` that of the best single split.
+    `restart` is the regret of a policy that begins anew at the change, `single` that of the best single split, `still` that of
+    the policy itself where responses stay as they are at first.
     """
 
     family: str
@@ -159,6 +160,7 @@ class Changes:
     restart: float
     season: float
     single: float
+    still: float
     instances: int
 
 
@@ -168,7 +170,7 @@ def measure_changes(horizon: int, instances: int, seed: int) -> Iterator[Changes
     rounds = np.array([half, horizon])
     for name in DRAWN:
 
-        def one(number: int, name: str = name) -> tuple[float, float, float, float]:
+        def one(number: int, name: str = name) -> tuple[float, ...]:
             changed = draw_instance(family(name, arms=2, memory=MEMORY, change=half + 1), seed, number)
             regret = moving_utilities(changed, rounds) - run_once(changed, policy, rounds, seed, number).utility
             after = replace(changed, responses=changed.change.to if changed.change else (), change=None)
@@ -178,10 +180,13 @@ def measure_changes(horizon: int, instances: int, seed: int) -> Iterator[Changes
             moving = float(moving_utilities(seasonal, rounds)[1])
             earned = float(run_once(seasonal, policy, rounds, seed, number).utility[1])
             single = moving - float(fixed_utilities(seasonal, best_fixed(seasonal, horizon), rounds)[1])
-            return float(regret[1]), float(regret[0] + best - anew), moving - earned, single
+            standing = replace(changed, change=None)
+            kept = float(fixed_utilities(standing, best_fixed(standing), rounds)[1])
+            still = kept - float(run_once(standing, policy, rounds, seed, number).utility[1])
+            return float(regret[1]), float(regret[0] + best - anew), moving - earned, single, still
 
-        change, restart, season, single = np.array(_for_each(instances, one)).mean(axis=0).tolist()
-        yield Changes(name, change, restart, season, single, instances)
+        change, restart, season, single, still = np.array(for_each(instances, one)).mean(axis=0).tolist()
+        yield Changes(name, change, restart, season=season, single=single, still=still, instances=instances)
 
 
 @dataclass(frozen=True)
@@ -228,7 +233,7 @@ def measure_bands(horizon: int, runs: int, seed: int) -> Iterator[Bands]:
                 if arm["share"] > 0
             ]
 
-        held = [h for run in _for_each(runs, one) for h in run]
+        held = [h for run in for_each(runs, one) for h in run]
         yield Bands(name, horizon, float(np.mean(held)), len(held))
 
 

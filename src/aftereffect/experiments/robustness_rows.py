@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from aftereffect._files import write_output
+from aftereffect.experiments.long_run import measure_growth, measure_largest_runs, measure_many_arms
 from aftereffect.experiments.robustness import (
     measure_alarms,
     measure_bands,
@@ -32,6 +33,8 @@ BOUNDS = (0.8, 0.95)
 HORIZONS = ((200, 20), (1_000, 20), (20_000, 5))  # rounds, and how many runs of each kind of rewards
 KNOWN, ESTIMATED, TELLING, DRIFTING, CHANGED, BANDED, QUIET = 6, 20, 20, 20, 5, 40, 4  # instances or runs of a row
 WEEKS, DEVIATION = 208, 0.02
+LARGEST, MANY, MANY_RUNS = 72, 20, 16  # runs of a scenario; arms, and runs with so many
+GROWTH = ((100_000, 16), (1_000_000, 16), (10_000_000, 4))  # rounds, and how many runs of each
 
 Part = dict[str, Any]
 
@@ -63,6 +66,13 @@ PARTS: dict[str, Callable[[], Part]] = {
     "drift": lambda: {"rows": _rows(measure_drifts(20_000, DRIFTING, SEED)), "horizon": 20_000},
     "change": lambda: {"rows": _rows(measure_changes(20_000, CHANGED, SEED)), "horizon": 20_000},
     "noise": _noise,
+    "largest": lambda: {"rows": _rows(measure_largest_runs(100_000, LARGEST, SEED)), "horizon": 100_000},
+    "growth": lambda: {"rows": _rows(measure_growth(GROWTH, SEED))},
+    "many-arms": lambda: {
+        "rows": _rows(measure_many_arms(MANY, 100_000, MANY_RUNS, SEED)),
+        "horizon": 100_000,
+        "arms": MANY,
+    },
 }
 
 

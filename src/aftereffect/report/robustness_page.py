@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import geometric_mean
 from typing import Any, TypeVar
 
+from aftereffect.experiments.long_run import PER_ROUND, TIMES_MEDIAN, Growth, LargestRuns, ManyArms
 from aftereffect.experiments.robustness import (
     Alarms,
     Bands,
@@ -131,10 +132,10 @@ def false_alarms_section(rows: Sequence[FalseAlarms]) -> str:
 def changes_section(rows: Sequence[Changes], horizon: int) -> str:
     """Regret where responses change at once, and where they come and go."""
     table = _table(
-        "family | change | restart | ratio | seasons | best single split | ratio",
+        "family | change | restart | ratio | seasons | best single split | ratio | nothing changes",
         (
             f"{r.family} | {r.change:,.0f} | {r.restart:,.0f} | {r.change / r.restart:.2f} "
-            f"| {r.season:,.0f} | {r.single:,.0f} | {r.season / r.single:.2f}"
+            f"| {r.season:,.0f} | {r.single:,.0f} | {r.season / r.single:.2f} | {r.still:,.0f}"
             for r in rows
         ),
     )
@@ -142,7 +143,8 @@ def changes_section(rows: Sequence[Changes], horizon: int) -> str:
         f"Mean regret against the best allocation of each moment, T = {horizon:,}, {rows[0].instances} instances a family. "
         "Half-way all responses are replaced by others, drawn anew; a restart would begin from nothing in that round (at "
         "most twice its regret is wanted). Or they go to others and back ten times; the best single split is the one that "
-        f"earns most over all rounds (at most twice its regret is wanted).\n\n{table}"
+        "earns most over all rounds (at most twice its regret is wanted). It is not learned: where even the regret of learning "
+        f"what stays as it is, in the last column, is more than that, no policy could be asked for it.\n\n{table}"
     )
 
 
@@ -165,6 +167,55 @@ def noise_section(bands: Sequence[Bands], quiet: Sequence[QuietRewards], horizon
             "(at most 1.5 times is wanted).",
             _table("family | learned | told | ratio | instances", [*by_family, total]),
         ]
+    )
+
+
+def largest_section(rows: Sequence[LargestRuns], horizon: int) -> str:
+    """The worst runs."""
+    total = f"all | {sum(r.runs for r in rows):,} | | | | {sum(r.stuck for r in rows)}"
+    table = _table(
+        "problem | runs | median | largest | limit | beyond it",
+        [
+            *(
+                f"{r.scenario} | {r.runs} | {r.median:,.0f} | {r.largest:,.0f} | {r.limit:,.0f} | {r.stuck}"
+                for r in rows
+            ),
+            total,
+        ],
+    )
+    return (
+        f"Regret at T = {horizon:,}, one run on each of as many drawn problems. A run counts as stuck beyond the larger of "
+        f"{TIMES_MEDIAN:g} times the median and {PER_ROUND:g} a round (none is wanted). *Two peaks* are curves that the "
+        f"catalog does not have: a peak on either side of the middle, of different height and width.\n\n{table}"
+    )
+
+
+def growth_section(rows: Sequence[Growth]) -> str:
+    """How regret grows with the horizon at a kink."""
+    table = _table(
+        "T | mean regret | a round | median | runs",
+        (f"{r.horizon:,} | {r.mean:,.0f} | {r.mean / r.horizon:.5f} | {r.median:,.0f} | {r.runs}" for r in rows),
+    )
+    return (
+        "Bump with two arms, whose best allocation is a kink: between two levels of a fixed grid it would cost the same in every "
+        f"round for ever. Levels become finer with the horizon.\n\n{table}"
+    )
+
+
+def many_arms_section(rows: Sequence[ManyArms], horizon: int, arms: int) -> str:
+    """Many arms, beside plain Thompson sampling."""
+    table = _table(
+        "family | mean | median | plain Thompson's mean | its median | ratio of means | runs",
+        (
+            f"{r.family} | {r.mean:,.0f} | {r.median:,.0f} | {r.thompson_mean:,.0f} | {r.thompson_median:,.0f} "
+            f"| {r.mean / r.thompson_mean:.2f} | {r.runs}"
+            for r in rows
+        ),
+    )
+    return (
+        f"Regret at T = {horizon:,} with {arms} arms, beside that of `thompson`, which gives everything to one arm: where one "
+        "is best it has less to learn, and where none is it loses for ever (at most 3 times its mean is wanted)."
+        f"\n\n{table}"
     )
 
 
@@ -198,6 +249,9 @@ SECTIONS: dict[str, tuple[str, Render]] = {
         "Noise that nobody told",
         lambda p: noise_section(_as(Bands, p["bands"]), _as(QuietRewards, p["quiet"]), p["horizon"], p["deviation"]),
     ),
+    "largest": ("Its worst runs", lambda p: largest_section(_as(LargestRuns, p["rows"]), p["horizon"])),
+    "growth": ("A million rounds and more", lambda p: growth_section(_as(Growth, p["rows"]))),
+    "many-arms": ("Many arms", lambda p: many_arms_section(_as(ManyArms, p["rows"]), p["horizon"], p["arms"])),
 }
 
 
