@@ -44,6 +44,9 @@ SHARED = 0.7  # deviation of the slope that all arms have in common, in an arm's
 OWN = 0.2  # and of an arm's own part of it
 EASES = 0.4  # share, from the middle of what was seen, over which a slope goes on
 LEAST_NOISE = 1e-4  # variance of a coin: rewards that were all alike so far still vary a little
+RARE = (
+    0.1  # of the typical coin's variance: no place scatters less, or one rare failure would decide between two memories
+)
 LEAST_DISPERSION = 1e-4  # of the coin's variance
 MISFIT = (
     1e-8  # variance of a node's mean whatever its rounds: the curve between two nodes is not known better than to 1e-4
@@ -330,7 +333,7 @@ def draw_by_evidence(evidence: Floats, rng: Words) -> int:
     return 0
 
 
-UNSEEN = 0.6  # deviations by which a coin's mean is taken nearer to one half than the exploring field has it
+UNSEEN = 0.5  # deviations by which a coin's mean is taken nearer to one half than the exploring field has it
 DOUBT = 2.0  # rounds that speak for a coin's noise, over all arms together
 ALIKE = 12.0  # rounds that speak for an arm's noise being that of all arms
 
@@ -343,7 +346,7 @@ def renew_noise(
     fit_all(booked, spread, fields[field], belief, posterior)
     renew_spread(booked, posterior, spread, counted)
     fit_all(booked, spread, fields[0], belief, posterior)
-    renew_coins(posterior, noise)
+    renew_coins(posterior, belief, noise)
 
 
 @kernel
@@ -379,15 +382,16 @@ def renew_spread(booked: Any, posterior: Posterior, spread: Any, counted: bool) 
 
 
 @kernel
-def renew_coins(posterior: Posterior, noise: Floats) -> None:
+def renew_coins(posterior: Posterior, belief: Any, noise: Floats) -> None:
     """A coin's variance m (1 - m) at every place, with the mean m taken nearer to one half.
 
     A few early rewards of one kind must not pass for certainty, nor a belief in flat curves for knowledge of places nobody has
     been to: one failure there would then decide between two memories. So the exploring field says how far off m may be.
     """
+    least = max(LEAST_NOISE, RARE * belief.rate * (1.0 - belief.rate))
     for k in range(noise.shape[0]):
         mean, variance = posterior.mean[k], posterior.variance[k]
         for i in range(noise.shape[1]):
             m, off = as_response(mean[i]), UNSEEN * math.sqrt(variance[i])
             m = min(0.5, m + off) if m < 0.5 else max(0.5, m - off)
-            noise[k, i] = max(m * (1.0 - m), LEAST_NOISE)
+            noise[k, i] = max(m * (1.0 - m), least)
