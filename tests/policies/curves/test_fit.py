@@ -241,6 +241,7 @@ def test_certain_rewards_in_one_place_are_no_certainty_elsewhere_whatever_field_
     flattest = int(np.argmax(fields["length"] - fields["amplitude"]))
     noise, _ = _learned(np.ones((2, 400)), np.full((2, 400), 0.5), 1.0, True, field=flattest)
     assert np.all(noise[:, 50] < 0.01)  # there 400 rewards were all alike
+    assert np.all(noise >= 0.1 * fit.MOST_RATE * (1.0 - fit.MOST_RATE))  # and still a tenth of what is typical
     assert np.all(noise[:, [10, 90]] > 0.05)  # nobody has been there: a failure must not be a miracle
 
 

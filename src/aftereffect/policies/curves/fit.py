@@ -44,9 +44,7 @@ SHARED = 0.7  # deviation of the slope that all arms have in common, in an arm's
 OWN = 0.2  # and of an arm's own part of it
 EASES = 0.4  # share, from the middle of what was seen, over which a slope goes on
 LEAST_NOISE = 1e-4  # variance of a coin: rewards that were all alike so far still vary a little
-RARE = (
-    0.1  # of the typical coin's variance: no place scatters less, or one rare failure would decide between two memories
-)
+RARE = 0.1  # of the typical coin's variance: no place scatters less, or one rare failure would decide on a memory
 LEAST_DISPERSION = 1e-4  # of the coin's variance
 MISFIT = (
     1e-8  # variance of a node's mean whatever its rounds: the curve between two nodes is not known better than to 1e-4
