@@ -341,7 +341,7 @@ def test_a_right_memory_is_rarely_contradicted() -> None:
     for name, seed in itertools.product(("gaussian", "patrol", "bump", "lipschitz"), range(5)):
         problem = ae.problem(name, memory=0.5, seed=seed)
         state = run_once(problem, ae.CurveThompson(levels=60), np.array([4000]), seed).state
-        found = contradiction(state.tracks, state.track_evidence, float(state.now[0]["against"]))
+        found = contradiction(state.tracks, state.track_evidence, float(state.now[0]["against"]), 1.0)
         said.append(found["contradicted"])
     assert sum(said) < 5
 

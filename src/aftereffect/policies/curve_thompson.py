@@ -63,6 +63,7 @@ from aftereffect.policies.curves.state import (
 )
 from aftereffect.policies.curves.tracks import (
     begin_at,
+    believable,
     candidate_tracks,
     contradiction,
     estimated_memory,
@@ -337,6 +338,7 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
     price(mean, value, memory, realised, bool(now["takes_turns"]))
     favourite, expected = best_on(value, grid.low, grid.high)
     learns, field = now["learns_memory"] == 1, state.fields[now["field"]]
+    part = believable(state.banks[track], state.spread)
     reasons: dict[str, Any] = {
         "held_until_round": int(now["hold_until"]) - 1,
         "takes_turns": bool(now["takes_turns"]),
@@ -350,8 +352,8 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
             "length": float(field["length"]),
             "amplitude": float(field["amplitude"] * state.belief[0]["scale"]),
         },
-        "memory": estimated_memory(state.tracks, state.track_evidence) if learns else {"given": memory},
-        "model": {} if learns else contradiction(state.tracks, state.track_evidence, float(now["against"])),
+        "memory": estimated_memory(state.tracks, state.track_evidence, part) if learns else {"given": memory},
+        "model": {} if learns else contradiction(state.tracks, state.track_evidence, float(now["against"]), part),
         "drift": drift_seen(float(now["moved"]), state.powers, age),
         "arms": [
             {

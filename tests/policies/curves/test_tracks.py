@@ -12,6 +12,7 @@ from aftereffect.policies.curves.fit import (
     BELIEF,
     BOOKED,
     MOST_REVIEWED,
+    book,
     empty_posterior,
     fields_tried,
     fresh_spread,
@@ -24,6 +25,7 @@ from aftereffect.policies.curves.tracks import (
     HIGHEST,
     TEMPERED,
     begin_at,
+    believable,
     book_all,
     candidate_tracks,
     contradiction,
@@ -143,7 +145,7 @@ def test_evidence_picks_the_true_memory(row: int) -> None:
     memory = float(candidate_tracks(0.95, False)[row]["memory"])
     tracks, evidence = evidence_of(memory, row)
     assert int(evidence.argmax()) == row
-    found = estimated_memory(tracks, evidence)
+    found = estimated_memory(tracks, evidence, 1.0)
     assert found["low"] <= memory <= found["high"]
     assert found["can_tell"]
     assert found["estimate"] == pytest.approx(memory, abs=0.1)
@@ -152,7 +154,7 @@ def test_evidence_picks_the_true_memory(row: int) -> None:
 @pytest.mark.parametrize("memory", [0.1, 0.45, 0.62, 0.75, 0.86])
 def test_the_interval_holds_a_memory_between_two_candidates(memory: float) -> None:
     tracks, evidence = evidence_of(memory, 17)
-    found = estimated_memory(tracks, evidence)
+    found = estimated_memory(tracks, evidence, 1.0)
     assert found["low"] <= memory <= found["high"]
     assert found["high"] - found["low"] < 0.6
 
@@ -176,35 +178,47 @@ def test_the_interval_of_the_memory_by_hand() -> None:
     tracks = candidate_tracks(0.9, False)[:5].copy()
     tracks["memory"] = [0.0, 0.2, 0.4, 0.6, 0.9]
     chances = [0.01, 0.02, 0.6, 0.36, 0.01]
-    found = estimated_memory(tracks, np.log(chances) / TEMPERED + 12.0)
+    found = estimated_memory(tracks, np.log(chances) / (0.5 * TEMPERED) + 12.0, 0.5)
     assert (found["low"], found["high"]) == pytest.approx((0.2, 0.9))  # next to those it needs
     assert found["estimate"] == pytest.approx(0.02 * 0.2 + 0.6 * 0.4 + 0.36 * 0.6 + 0.01 * 0.9)
     assert not found["can_tell"]
-    sure = estimated_memory(tracks, np.log([1e-9, 1.0, 1e-9, 1e-9, 1e-9]) / TEMPERED)
+    sure = estimated_memory(tracks, np.log([1e-9, 1.0, 1e-9, 1e-9, 1e-9]) / TEMPERED, 1.0)
     assert (sure["low"], sure["high"]) == pytest.approx((0.0, 0.4))
     assert sure["can_tell"]
 
 
+def test_evidence_of_few_rare_outcomes_is_hardly_believed() -> None:
+    """Ten failures in a thousand successes of one arm, forty successes in a thousand of the other: fifty against a hundred."""
+    booked, spread = np.zeros((2, 11), dtype=BOOKED), fresh_spread(2)
+    book(booked, 0, 0.2, 400.0, reward=0.985, noise=0.1, shock=0.0)
+    book(booked, 0, 0.7, 600.0, reward=1.0 - 4.0 / 600.0, noise=0.02, shock=0.0)
+    book(booked, 1, 0.5, 1000.0, reward=0.04, noise=0.05, shock=0.0)
+    assert believable(booked, spread) == pytest.approx(50.0 / 150.0)
+    spread["dispersion"] = 0.1  # rewards that scatter a tenth as much say ten times as much
+    assert believable(booked, spread) == pytest.approx(500.0 / 600.0)
+    assert believable(np.zeros((2, 11), dtype=BOOKED), spread) == 0.0
+
+
 def test_evidence_against_is_the_mean_ratio() -> None:
     evidence = np.array([-700.0, -690.0, -710.0, -701.0])
-    ratios = np.exp(AGAINST * (evidence[1:] + 700.0))
-    assert evidence_against(evidence) == pytest.approx(math.log(ratios.mean()))
-    assert evidence_against(np.zeros(1)) == -math.inf
+    ratios = np.exp(0.7 * AGAINST * (evidence[1:] + 700.0))
+    assert evidence_against(evidence, 0.7) == pytest.approx(math.log(ratios.mean()))
+    assert evidence_against(np.zeros(1), 1.0) == -math.inf
 
 
 def test_a_contradiction_by_hand() -> None:
     tracks = known_tracks(0.5, False, True)
     evidence = np.zeros(len(tracks))
     evidence[-1] = 40.0
-    found = contradiction(tracks, evidence, math.log(ALARM) + 0.01)
+    found = contradiction(tracks, evidence, math.log(ALARM) + 0.01, 1.0)
     assert found["contradicted"]
     assert found["can_tell"]
     assert found["better"] == {"memory": 0.5, "driver": "realised"}
     assert found["log10_evidence_against"] == pytest.approx(math.log10(ALARM), abs=0.01)
-    quiet = contradiction(tracks, evidence, math.log(ALARM) - 0.01)
+    quiet = contradiction(tracks, evidence, math.log(ALARM) - 0.01, 1.0)
     assert not quiet["contradicted"]
     assert not quiet["can_tell"]
     assert "better" not in quiet
     evidence[0] = 40.0 + 1.01 * math.log(ALARM) / AGAINST
-    assert contradiction(tracks, evidence, 0.0)["can_tell"]
-    assert contradiction(tracks[:1], evidence[:1], -math.inf) == {"contradicted": False, "can_tell": False}
+    assert contradiction(tracks, evidence, 0.0, 1.0)["can_tell"]
+    assert contradiction(tracks[:1], evidence[:1], -math.inf, 1.0) == {"contradicted": False, "can_tell": False}

@@ -33,7 +33,9 @@ HIGHEST = 0.97  # a memory beyond which a track hardly moves while an allocation
 ALARM = 20.0
 # Powers to which evidence is taken before anybody is told: curves are not draws from the fields, and noise is estimated.
 TEMPERED = 0.35  # of an unknown memory
-AGAINST = 0.5  # against one that was given: a right one must rarely be called wrong, but a wrong one must be noticed
+AGAINST = 0.6  # against one that was given: a right one must rarely be called wrong, but a wrong one must be noticed
+# Rare outcomes (failures where most succeed) from which half of the evidence is believed: it takes their sums for normal.
+ENOUGH = 100.0
 
 
 def known_tracks(memory: float, realised: bool, watch_driver: bool) -> Records:
@@ -134,9 +136,24 @@ def weigh_tracks(evidence: Floats, track_evidence: Floats) -> None:
 
 
 @kernel
-def evidence_against(evidence: Floats) -> float:
-    """Log of the mean evidence ratio of the other tracks to the first; -inf without others."""
-    others = evidence.shape[0] - 1
+def believable(booked: Any, spread: Any) -> float:
+    """The part of the evidence to believe: one failure among thousands of successes can look like another impact's doing."""
+    rare = 0.0
+    for k in range(booked.shape[0]):
+        count, hits = 0.0, 0.0
+        for i in range(booked.shape[1]):
+            here = booked[k, i]
+            if here.count > 0.0:
+                count += here.count
+                hits += here.count * here.pulled / here.precision
+        rare += max(0.0, min(hits, count - hits)) / spread[k].dispersion
+    return float(rare / (rare + ENOUGH))
+
+
+@kernel
+def evidence_against(evidence: Floats, part: float) -> float:
+    """Log of the mean evidence ratio of the other tracks to the first, a part of it believed; -inf without others."""
+    others, power = evidence.shape[0] - 1, AGAINST * part
     if others < 1:
         return -math.inf
     top = -math.inf
@@ -144,11 +161,11 @@ def evidence_against(evidence: Floats) -> float:
         top = max(top, evidence[m])
     total = 0.0
     for m in range(1, others + 1):
-        total += math.exp(AGAINST * (evidence[m] - top))
-    return float(math.log(total / others) + AGAINST * (top - evidence[0]))
+        total += math.exp(power * (evidence[m] - top))
+    return float(math.log(total / others) + power * (top - evidence[0]))
 
 
-def contradiction(tracks: Records, evidence: Floats, strongest: float) -> dict[str, Any]:
+def contradiction(tracks: Records, evidence: Floats, strongest: float, part: float) -> dict[str, Any]:
     """Do the data contradict the first track, the model that was given? `strongest` is the most evidence against it so far.
 
     A ratio that was ever large counts: Ville's inequality is about all times at once. Where there is no contradiction, the
@@ -161,7 +178,7 @@ def contradiction(tracks: Records, evidence: Floats, strongest: float) -> dict[s
     found: dict[str, Any] = {
         "contradicted": contradicted,
         "log10_evidence_against": strongest / math.log(10.0),
-        "can_tell": contradicted or bool(AGAINST * (evidence[0] - evidence[best]) > math.log(ALARM)),
+        "can_tell": contradicted or bool(AGAINST * part * (evidence[0] - evidence[best]) > math.log(ALARM)),
     }
     if contradicted:
         better = tracks[best]
@@ -170,13 +187,13 @@ def contradiction(tracks: Records, evidence: Floats, strongest: float) -> dict[s
     return found
 
 
-def estimated_memory(tracks: Records, evidence: Floats) -> dict[str, Any]:
+def estimated_memory(tracks: Records, evidence: Floats, part: float) -> dict[str, Any]:
     """The memory's posterior over the candidates: mean, a 95 percent interval, and whether the data say anything.
 
     The interval reaches to the candidates next to those it needs: the truth may lie between two.
     """
     memories = tracks["memory"]
-    chance = np.exp(TEMPERED * (evidence - evidence.max()))
+    chance = np.exp(TEMPERED * part * (evidence - evidence.max()))
     chance /= chance.sum()
     order = np.argsort(-chance, kind="stable")
     needed = int(np.searchsorted(np.cumsum(chance[order]), 0.95 - 1e-12)) + 1
