@@ -4,9 +4,9 @@ Responses are learned as in `curve-thompson`; the measures pi_k are learned by t
 fair if all measures, two deviations of their estimates up and down, fit into a band of the tolerance's width. Estimates are
 over all fields that the evidence leaves in, so they are in doubt where nobody has looked, and it goes in small steps from what
 it has seen. Home, and every target of a trial, is the best allocation among the surely fair ones, by the oracle of
-`fair_optimum`; what a trial is worth is judged as there. Where none is surely fair, home stays unless its measures, one
-deviation of each inwards, are still too far apart; then the estimates themselves decide, or what may be fair where they see
-nothing that is. There is no guarantee: it is judged by measurement.
+`fair_optimum`; what a trial is worth is judged as there. Where none is surely fair, home stays unless its measures, half
+a deviation of each inwards, are still too far apart; then the estimates themselves decide, or what may be fair where they
+see nothing that is. There is no guarantee: it is judged by measurement.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from aftereffect.policies.state_files import arrays_of, carry_over
 
 CELLS, USUAL_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
 SURE = 2.0  # times the caution: deviations of a measure's estimate that must fit into the tolerance, at first
-LEAVES = 0.5  # of those deviations: by so much home must be unfair to be left for what only seems fair
+LEAVES = 0.25  # of those deviations: by so much home must be unfair to be left for what only seems fair
 HALVINGS = 10  # of the interval in which the smallest tolerance lies that the estimates allow: to a thousandth
 
 
