@@ -30,7 +30,7 @@ from aftereffect.simulation.provenance import commit_of_checkout
 SEED = 4711
 TOLD = (0.5, 0.2, 0.8)
 BOUNDS = (0.8, 0.95)
-HORIZONS = ((200, 20), (1_000, 20), (20_000, 5))  # rounds, and how many runs of each kind of rewards
+HORIZONS = ((200, 100), (1_000, 60), (20_000, 10))  # rounds, and how many runs of each kind of rewards
 KNOWN, ESTIMATED, TELLING, DRIFTING, CHANGED, BANDED, QUIET = 6, 20, 20, 20, 20, 40, 12  # instances or runs of a row
 WEEKS, DEVIATION = 208, 0.02
 LARGEST, MANY, MANY_RUNS = 72, 20, 16  # runs of a scenario; arms, and runs with so many
