@@ -55,13 +55,11 @@ def test_every_target_is_surely_fair_or_home_or_the_best_by_the_estimates():
             value, low, high = curves.value, state.lowest, state.highest
             sure = [x for x in grid if high[rows, x].max() - low[rows, x].min() <= 0.3 + 1e-12]
             fair = [x for x in grid if np.ptp(state.measures[rows, x]) <= state.now["tolerance"][0] + 1e-12]
-            stage, at_home = int(curves.now[0]["stage"]), (rows, curves.home)
-            inwards = (high - low)[at_home] / 8  # half a deviation: from the lowest to the highest it is four
-            apart = (state.measures[at_home] - inwards).max() - (state.measures[at_home] + inwards).min()
+            stage = int(curves.now[0]["stage"])
             if sure:
                 assert value[rows, curves.target].sum() == pytest.approx(max(value[rows, x].sum() for x in sure))
                 ways.add("sure")
-            elif stage != MOVING and apart <= 0.3:
+            elif stage != MOVING and np.ptp(state.measures[rows, curves.home]) <= 0.3:
                 assert curves.levels.tolist() == curves.target.tolist() == curves.home.tolist()
                 ways.add("home")
             else:

@@ -4,9 +4,9 @@ Responses are learned as in `curve-thompson`; the measures pi_k are learned by t
 fair if all measures, two deviations of their estimates up and down, fit into a band of the tolerance's width. Estimates are
 over all fields that the evidence leaves in, so they are in doubt where nobody has looked, and it goes in small steps from what
 it has seen. Home, and every target of a trial, is the best allocation among the surely fair ones, by the oracle of
-`fair_optimum`; what a trial is worth is judged as there. Where none is surely fair, home stays unless its measures, half
-a deviation of each inwards, are still too far apart; then the estimates themselves decide, or what may be fair where they
-see nothing that is. There is no guarantee: it is judged by measurement.
+`fair_optimum`; what a trial is worth is judged as there. Where none is surely fair, home stays if it seems fair; if not, the
+estimates themselves decide, or what may be fair where they see nothing that is. There is no guarantee: it is judged by
+measurement.
 """
 
 from __future__ import annotations
@@ -69,7 +69,6 @@ from aftereffect.policies.state_files import arrays_of, carry_over
 
 CELLS, USUAL_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
 SURE = 2.0  # times the caution: deviations of a measure's estimate that must fit into the tolerance, at first
-LEAVES = 0.25  # of those deviations: by so much home must be unfair to be left for what only seems fair
 HALVINGS = 10  # of the interval in which the smallest tolerance lies that the estimates allow: to a thousandth
 
 
@@ -119,13 +118,12 @@ def choose(state: FairThompsonState, lowest: Floats, highest: Floats, tolerance:
 
 
 @kernel
-def may_be_fair(state: FairThompsonState) -> bool:
-    """Could home's measures well be within the tolerance? What a few noisy measures call fairer seldom is."""
+def seems_fair(state: FairThompsonState) -> bool:
+    """Are home's measures within the tolerance by the estimates?"""
     above, below, home = -math.inf, math.inf, state.curves.home
     for k in range(home.shape[0]):
-        mean = state.measures[k, home[k]]
-        above = max(above, mean - LEAVES * (mean - state.lowest[k, home[k]]))
-        below = min(below, mean + LEAVES * (state.highest[k, home[k]] - mean))
+        above = max(above, state.measures[k, home[k]])
+        below = min(below, state.measures[k, home[k]])
     return bool(above - below <= state.settings[0].tolerance)
 
 
@@ -145,12 +143,12 @@ def choose_narrowest(state: FairThompsonState, levels: Ints) -> float:
 
 @kernel
 def choose_fair(state: FairThompsonState, levels: Ints) -> None:
-    """The best levels that are surely fair. Without such: home if it may well be; else what seems fair; else what may be."""
+    """The best levels that are surely fair. Without such: home if that seems fair; else what seems fair; else what may be."""
     tolerance, measures = state.settings[0].tolerance, state.measures
     state.now[0].tolerance = tolerance
     if choose(state, state.lowest, state.highest, tolerance, levels) > -math.inf:
         return
-    if may_be_fair(state):
+    if seems_fair(state):
         copy_levels(state.curves.home, levels)
     elif choose(state, measures, measures, tolerance, levels) > -math.inf:
         return
