@@ -19,10 +19,11 @@ from aftereffect.policies.curves.fit import (
     renew_scale,
 )
 from aftereffect.policies.curves.tracks import (
-    AGAINST,
-    ALARM,
     CANDIDATES,
+    CONTRADICTS,
     HIGHEST,
+    LEAST_PART,
+    MANY,
     TEMPERED,
     begin_at,
     believable,
@@ -188,20 +189,23 @@ def test_the_interval_of_the_memory_by_hand() -> None:
 
 
 def test_evidence_of_few_rare_outcomes_is_hardly_believed() -> None:
-    """Ten failures in a thousand successes of one arm, forty successes in a thousand of the other: fifty against a hundred."""
+    """Ten failures among a thousand of one arm, forty successes among a thousand of the other: fifty against a hundred."""
     booked, spread = np.zeros((2, 11), dtype=BOOKED), fresh_spread(2)
     book(booked, 0, 0.2, 400.0, reward=0.985, noise=0.1, shock=0.0)
     book(booked, 0, 0.7, 600.0, reward=1.0 - 4.0 / 600.0, noise=0.02, shock=0.0)
     book(booked, 1, 0.5, 1000.0, reward=0.04, noise=0.05, shock=0.0)
+    many = (2000.0 / 3.0 - 1.0) / (2000.0 / 3.0 - 1.0 + MANY)  # three rounds
+    assert believable(booked, spread) == pytest.approx(50.0 / 150.0 * (1.0 - (1.0 - LEAST_PART) * many))
+    booked["rounds"] = booked["count"]  # as single observations
     assert believable(booked, spread) == pytest.approx(50.0 / 150.0)
-    spread["dispersion"] = 0.1  # rewards that scatter a tenth as much say ten times as much
-    assert believable(booked, spread) == pytest.approx(500.0 / 600.0)
+    spread["dispersion"] = 0.1  # rewards that scatter a tenth as much say ten times as much, but how much is estimated
+    assert believable(booked, spread) == pytest.approx(500.0 / 600.0 * (1.0 - (1.0 - LEAST_PART) * 0.9))
     assert believable(np.zeros((2, 11), dtype=BOOKED), spread) == 0.0
 
 
 def test_evidence_against_is_the_mean_ratio() -> None:
     evidence = np.array([-700.0, -690.0, -710.0, -701.0])
-    ratios = np.exp(0.7 * AGAINST * (evidence[1:] + 700.0))
+    ratios = np.exp(0.7 * (evidence[1:] + 700.0))
     assert evidence_against(evidence, 0.7) == pytest.approx(math.log(ratios.mean()))
     assert evidence_against(np.zeros(1), 1.0) == -math.inf
 
@@ -210,15 +214,15 @@ def test_a_contradiction_by_hand() -> None:
     tracks = known_tracks(0.5, False, True)
     evidence = np.zeros(len(tracks))
     evidence[-1] = 40.0
-    found = contradiction(tracks, evidence, math.log(ALARM) + 0.01, 1.0)
+    found = contradiction(tracks, evidence, math.log(CONTRADICTS) + 0.01, 1.0)
     assert found["contradicted"]
     assert found["can_tell"]
     assert found["better"] == {"memory": 0.5, "driver": "realised"}
-    assert found["log10_evidence_against"] == pytest.approx(math.log10(ALARM), abs=0.01)
-    quiet = contradiction(tracks, evidence, math.log(ALARM) - 0.01, 1.0)
+    assert found["log10_evidence_against"] == pytest.approx(math.log10(CONTRADICTS), abs=0.01)
+    quiet = contradiction(tracks, evidence, math.log(CONTRADICTS) - 0.01, 1.0)
     assert not quiet["contradicted"]
     assert not quiet["can_tell"]
     assert "better" not in quiet
-    evidence[0] = 40.0 + 1.01 * math.log(ALARM) / AGAINST
+    evidence[0] = 40.0 + 1.01 * math.log(CONTRADICTS)
     assert contradiction(tracks, evidence, 0.0, 1.0)["can_tell"]
     assert contradiction(tracks[:1], evidence[:1], -math.inf, 1.0) == {"contradicted": False, "can_tell": False}

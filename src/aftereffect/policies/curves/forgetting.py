@@ -25,10 +25,10 @@ import numpy as np
 from aftereffect._compile import helper, kernel
 from aftereffect.model.curves import Floats
 from aftereffect.policies.curves.fit import book, node_of
-from aftereffect.policies.curves.tracks import ALARM
 
 FORETOLD = np.dtype([("mean", "f8"), ("variance", "f8")])
-TEMPERED = 0.5  # power to which evidence is taken before anybody is told: what is foretold is estimated
+ALARM = 20.0  # evidence ratio at which responses count as drifting
+TEMPERED = 0.6  # power to which evidence is taken before anybody is told: what is foretold is estimated
 SUREST = 1e-3  # no reward is foretold with more certainty: one surprise must not decide
 POWERS = (0.0, 3.0, 15.0, 63.0)  # all of the past, its latest quarter, sixteenth, 64th
 RELUCTANCE = 12.0  # log odds against each bank that forgets, before any reward: most worlds stand still

@@ -17,7 +17,14 @@ from aftereffect.policies.curves.fit import (
     renew_scale,
 )
 from aftereffect.policies.curves.state import CurvesState, bank_of, fade, trust
-from aftereffect.policies.curves.tracks import believable, evidence_against, weigh_fields, weigh_models, weigh_tracks
+from aftereffect.policies.curves.tracks import (
+    LEARNED,
+    believable,
+    evidence_against,
+    weigh_fields,
+    weigh_models,
+    weigh_tracks,
+)
 
 NEGLIGIBLE = 0.05  # evidence against the best field's below which a field is left out
 
@@ -34,7 +41,8 @@ def review(state: CurvesState, t: int) -> bool:
     banks, evidence = state.banks[: state.tracks.shape[0]], state.evidence
     weigh_models(banks, spread, state.fields, belief, t=t, posterior=posterior, evidence=evidence)
     weigh_tracks(evidence, state.track_evidence)
-    now.against = max(now.against, evidence_against(state.track_evidence, believable(banks[now.track], spread)))
+    part = believable(banks[now.track], spread) * t / (t + LEARNED)
+    now.against = max(now.against, evidence_against(state.track_evidence, part))
     if now.learns_memory == 1:
         now.track = draw_by_evidence(state.track_evidence, state.rng)
     for j in range(evidence.shape[1]):
