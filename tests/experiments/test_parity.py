@@ -61,7 +61,7 @@ def test_alarms_and_estimates_are_shares():
     assert len(alarms) == len(estimates) == 5
     assert all(0 <= a.contradicted <= 1 for a in alarms)
     assert all(0 <= e.covered <= 1 and 0 <= e.width <= 0.8 + 1e-12 for e in estimates)
-    assert alarms_section(alarms, 200).count("| 0.5 |") == 5
+    assert alarms_section(alarms).count("| single | 200 | 0.5 |") == 5
     assert estimates_section(estimates, 200, 2).count("| 0.8 |") == 5
     assert np.isfinite([e.error for e in estimates]).all()
 

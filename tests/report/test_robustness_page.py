@@ -23,7 +23,7 @@ def test_a_section_is_written_again_and_the_others_stay() -> None:
         "horizon": 20_000,
         "commit": "0123456789",
     }
-    alarms = {"rows": [asdict(Alarms("loan", 0.5, 0.05, 0.9, 20))], "horizon": 10_000}
+    alarms = {"rows": [asdict(Alarms("loan", 0.5, None, 10_000, contradicted=0.05, can_tell=0.9, instances=20))]}
     both = page.page({"seed": 7, "change": change, "alarms": alarms})
     assert list(page.sections_of(both)) == [page.SECTIONS[name][0] for name in ("alarms", "change")]  # the page's order
     assert "drawn with seed 7" in both

@@ -27,10 +27,10 @@ Found = TypeVar("Found")
 
 
 def explanations(
-    name: str, policy: Policy, horizon: int, instances: int, seed: int, drift: int | None = None
+    name: str, policy: Policy, horizon: int, instances: int, seed: int, **options: Any
 ) -> list[dict[str, Any]]:
     """What the policy says for itself at the end of a run on each of several instances with two arms."""
-    drawn = family(name, arms=2, memory=MEMORY, drift=drift)
+    drawn = family(name, arms=2, memory=MEMORY, **options)
 
     return for_each(instances, lambda n: _explained(draw_instance(drawn, seed, n), policy, horizon, seed, n))
 
@@ -47,18 +47,31 @@ class Alarms:
 
     family: str
     told: float
+    units: int | None  # a round; none: single rewards
+    horizon: int
     contradicted: float
     can_tell: float
     instances: int
 
 
-def measure_alarms(horizon: int, instances: int, seed: int, told: tuple[float, ...]) -> Iterator[Alarms]:
+def measure_alarms(
+    horizon: int, instances: int, seed: int, told: tuple[float, ...], units: int | None = None
+) -> Iterator[Alarms]:
     """How often the data are said to contradict the memory that was told; the true one is .5."""
     for name in DRAWN:
         for memory in told:
-            said = [e["model"] for e in explanations(name, CurveThompson(memory=memory), horizon, instances, seed)]
+            found = explanations(name, CurveThompson(memory=memory), horizon, instances, seed, units=units)
+            said = [e["model"] for e in found]
             contradicted, can_tell = (float(np.mean([s[what] for s in said])) for what in ("contradicted", "can_tell"))
-            yield Alarms(name, memory, contradicted, can_tell, instances)
+            yield Alarms(
+                name,
+                memory,
+                units,
+                horizon,
+                contradicted=contradicted,
+                can_tell=can_tell,
+                instances=instances,
+            )
 
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -142,7 +155,7 @@ def measure_drifts(horizon: int, instances: int, seed: int) -> Iterator[Drifts]:
     for name in DRAWN:
         still, drifting = (
             float(np.mean([e["drift"]["drifting"] for e in said]))
-            for said in (explanations(name, CurveThompson(), horizon, instances, seed, d) for d in (None, horizon))
+            for said in (explanations(name, CurveThompson(), horizon, instances, seed, drift=d) for d in (None, horizon))
         )
         yield Drifts(name, still, drifting, instances)
 

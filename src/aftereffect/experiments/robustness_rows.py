@@ -30,8 +30,9 @@ from aftereffect.simulation.provenance import commit_of_checkout
 SEED = 4711
 TOLD = (0.5, 0.2, 0.8)
 BOUNDS = (0.8, 0.95)
-HORIZONS = ((200, 100), (1_000, 60), (20_000, 10))  # rounds, and how many runs of each kind of rewards
-KNOWN, ESTIMATED, TELLING, DRIFTING, CHANGED, BANDED, QUIET = 6, 20, 20, 20, 20, 40, 12  # instances or runs of a row
+HORIZONS = ((200, 200), (1_000, 200), (20_000, 40))  # rounds, and how many runs of each kind of rewards
+TELLING = ((10_000, None), (208, 300))  # rounds and units a round where a wrong memory is told
+KNOWN, ESTIMATED, TOLD_RUNS, DRIFTING, CHANGED, BANDED, QUIET = 6, 40, 100, 100, 20, 40, 12  # instances or runs of a row
 WEEKS, DEVIATION = 208, 0.02
 LARGEST, MANY, MANY_RUNS = 72, 20, 16  # runs of a scenario; arms, and runs with so many
 GROWTH = ((100_000, 16), (1_000_000, 16), (10_000_000, 4))  # rounds, and how many runs of each
@@ -62,7 +63,7 @@ PARTS: dict[str, Callable[[], Part]] = {
     "unknown-memory": _unknown_memory,
     "estimates": _estimates,
     "false-alarms": lambda: {"rows": [r for t, runs in HORIZONS for r in _rows(measure_false_alarms(t, runs, SEED))]},
-    "alarms": lambda: {"rows": _rows(measure_alarms(10_000, TELLING, SEED, TOLD)), "horizon": 10_000},
+    "alarms": lambda: {"rows": [r for t, u in TELLING for r in _rows(measure_alarms(t, TOLD_RUNS, SEED, TOLD, u))]},
     "drift": lambda: {"rows": _rows(measure_drifts(20_000, DRIFTING, SEED)), "horizon": 20_000},
     "change": lambda: {"rows": _rows(measure_changes(20_000, CHANGED, SEED)), "horizon": 20_000},
     "noise": _noise,

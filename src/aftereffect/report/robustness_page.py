@@ -77,14 +77,18 @@ def estimates_section(rows: Sequence[Estimates], horizon: int, instances: int) -
     )
 
 
-def alarms_section(rows: Sequence[Alarms], horizon: int) -> str:
+def alarms_section(rows: Sequence[Alarms]) -> str:
     """False alarms and power."""
     table = _table(
-        "family | told | contradicted | says it can tell | instances",
-        (f"{r.family} | {r.told:g} | {r.contradicted:.1%} | {r.can_tell:.1%} | {r.instances}" for r in rows),
+        "family | rewards | T | told | contradicted | says it can tell | instances",
+        (
+            f"{r.family} | {'single' if r.units is None else f'{r.units} units'} | {r.horizon:,} | {r.told:g} | "
+            f"{r.contradicted:.1%} | {r.can_tell:.1%} | {r.instances}"
+            for r in rows
+        ),
     )
     return (
-        f"Share of runs in which, at some time within {horizon:,} rounds, the data contradicted the memory it was told "
+        "Share of runs in which, at some time by the end, the data contradicted the memory it was told "
         "(`agent.explain()` says so). Told .5 this is a false alarm (at most 5 percent wanted); told .2 or .8 it is the alarm's "
         f"power. Told too *small* a memory, the policy sees little that speaks against it.\n\n{table}"
     )
@@ -235,7 +239,7 @@ SECTIONS: dict[str, tuple[str, Render]] = {
     ),
     "alarms": (
         "Told a wrong memory: does it notice?",
-        lambda p: alarms_section(_as(Alarms, p["rows"]), p["horizon"]),
+        lambda p: alarms_section(_as(Alarms, p["rows"])),
     ),
     "drift": (
         "Responses that drift: does it notice?",
