@@ -155,7 +155,9 @@ def measure_drifts(horizon: int, instances: int, seed: int) -> Iterator[Drifts]:
     for name in DRAWN:
         still, drifting = (
             float(np.mean([e["drift"]["drifting"] for e in said]))
-            for said in (explanations(name, CurveThompson(), horizon, instances, seed, drift=d) for d in (None, horizon))
+            for said in (
+                explanations(name, CurveThompson(), horizon, instances, seed, drift=d) for d in (None, horizon)
+            )
         )
         yield Drifts(name, still, drifting, instances)
 

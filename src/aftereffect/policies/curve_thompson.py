@@ -209,7 +209,7 @@ class CurveThompson(Policy):
         return CurvesState(
             rng=setting.rng.copy(),
             now=now,
-            tuning=tuning_record(temperature=self.temperature, caution=caution),
+            tuning=tuning_record(setting.horizon, temperature=self.temperature, caution=caution),
             belief=np.array([(0.5, 0.5)], dtype=BELIEF),
             fields=fields,
             tracks=tracks,

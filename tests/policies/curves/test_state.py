@@ -16,11 +16,9 @@ LATE = ("ease", "growth")  # constants that matter once most is known: many unit
 
 
 def test_the_constants_are_one_record() -> None:
-    record = tuning_record(caution=2.5)[0]
-    assert record["caution"] == 2.5
-    assert {n: float(record[n]) for n in record.dtype.names if n != "caution"} == {
-        n: v for n, v in TUNED.items() if n != "caution"
-    }
+    record = tuning_record(500, caution=2.5)[0]
+    assert {n: float(record[n]) for n in record.dtype.names} == {**TUNED, "caution": 2.5, "horizon": 500.0}
+    assert tuning_record()[0]["horizon"] == 0.0
 
 
 def _asked(constant: str, factor: float) -> list[list[float]]:
@@ -32,7 +30,8 @@ def _asked(constant: str, factor: float) -> list[list[float]]:
         constant=constant,
         factor=factor,
     )
-    agent, random, asked = policy.start(2, seed=3), np.random.default_rng(3), []
+    horizon = 10**6 if constant == "ahead" else None
+    agent, random, asked = policy.start(2, horizon=horizon, seed=3), np.random.default_rng(3), []
     units, rounds = (20, 3_000) if constant in LATE else (1, 700)
     for _ in range(rounds):
         p = agent.ask()

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from aftereffect.model.curves import Floats
 from aftereffect.policies.curves.state import TUNED, CurvesState
-from aftereffect.policies.curves.trial import expected_gain, part_way, seen_of, worth
+from aftereffect.policies.curves.trial import SHORT, expected_gain, part_way, pays_for, seen_of, worth
 from tests.policies.curves.told import before_worth
 
 
@@ -57,9 +57,9 @@ def test_a_look_is_worth_nothing_where_nothing_is_uncertain() -> None:
     state, t = before_worth()
     levels = np.zeros(3, dtype=np.int64)
     state.tuning["reach"] = 50.0
-    assert worth(state, 1.0, float(t), levels, False)[0] > 0.0
+    assert worth(state, pays_for(state, t, float(t)), float(t), levels, False)[0] > 0.0
     state.mixed["variance"] = state.mixed["with_home"] = 0.0
-    best, length = worth(state, 1.0, float(t), levels, False)
+    best, length = worth(state, pays_for(state, t, float(t)), float(t), levels, False)
     assert (best, length) == (0.0, 0.0)
     assert levels.tolist() == state.home.tolist()
 
@@ -69,24 +69,37 @@ def test_worth_grows_with_reach_and_with_belief() -> None:
     levels, found = np.zeros(3, dtype=np.int64), []
     for reach in (0.01, 1.0, 5.0, 25.0):
         state.tuning["reach"] = reach
-        found.append(worth(state, 1.0, float(t), levels, False)[0])
+        found.append(worth(state, pays_for(state, t, float(t)), float(t), levels, False)[0])
     assert found == sorted(found)
     assert found[-1] > found[-2] > 0.0
-    assert worth(state, 0.02, float(t), levels, False)[0] < found[-1]
+    assert worth(state, 0.02 * pays_for(state, t, float(t)), float(t), levels, False)[0] < found[-1]
+
+
+def test_what_is_found_pays_for_some_of_the_past_or_for_what_is_left_of_a_long_horizon() -> None:
+    state, _ = before_worth()
+    state.tuning["patience"], rounds = 500.0, 1_500.0  # three quarters of it have come
+    past = (TUNED["reach"] + 0.75**2 * (TUNED["late_reach"] - TUNED["reach"])) * 1_500.0
+    for told in (0.0, 300.0, SHORT):  # nothing, or nothing that would change it
+        state.tuning["horizon"] = told
+        assert pays_for(state, 2_000, rounds) == pytest.approx(past)
+    state.tuning["horizon"] = 4.0 * SHORT
+    left = TUNED["ahead"] * 0.75 * (4.0 * SHORT - 2_000.0)
+    assert pays_for(state, 2_000, rounds) == pytest.approx(past / 4.0 + 0.75 * left)
+    assert pays_for(state, int(5.0 * SHORT), rounds) == pytest.approx(past / 4.0)  # nothing is left
 
 
 def test_worth_falls_with_caution_and_with_what_a_trial_loses() -> None:
     state, t = before_worth()
     levels = np.zeros(3, dtype=np.int64)
     state.tuning["reach"] = 25.0
-    usual = worth(state, 1.0, float(t), levels, False)[0]
+    usual = worth(state, pays_for(state, t, float(t)), float(t), levels, False)[0]
     state.tuning["caution"] = 3.0
-    assert worth(state, 1.0, float(t), levels, False)[0] < usual
+    assert worth(state, pays_for(state, t, float(t)), float(t), levels, False)[0] < usual
     state.tuning["caution"] = 1.0
     far = [k for k in range(3) if state.target[k] > state.home[k]]
     state.mixed["mean"][far] *= 0.7
     state.mixed["mean"][far, state.home[far]] /= 0.7
-    assert worth(state, 1.0, float(t), levels, False)[0] < usual
+    assert worth(state, pays_for(state, t, float(t)), float(t), levels, False)[0] < usual
 
 
 def test_a_search_is_not_for_what_the_exploring_field_claims() -> None:
@@ -98,8 +111,8 @@ def test_a_search_is_not_for_what_the_exploring_field_claims() -> None:
     for k in range(3):
         state.mixed["mean"][k] = 0.5 + 0.3 * rising * np.sign(state.target[k] - state.home[k])
     state.spread["dispersion"] = 1e12  # nothing can be seen
-    assert worth(state, 1.0, float(t), levels, False)[0] > 0.0
-    assert worth(state, 1.0, float(t), levels, True)[0] < 1e-6
+    assert worth(state, pays_for(state, t, float(t)), float(t), levels, False)[0] > 0.0
+    assert worth(state, pays_for(state, t, float(t)), float(t), levels, True)[0] < 1e-6
 
 
 def test_a_search_costs_what_is_believed_to_be_lost() -> None:
@@ -111,7 +124,7 @@ def test_a_search_costs_what_is_believed_to_be_lost() -> None:
         state.foretold["mean"] = 0.5 - lost
         for k in range(3):
             state.foretold["mean"][:, k, state.home[k]] = 0.5
-        found.append(worth(state, 1.0, float(t), levels, True)[0])
+        found.append(worth(state, pays_for(state, t, float(t)), float(t), levels, True)[0])
     assert found[0] > found[1] > found[2]
 
 
@@ -127,7 +140,7 @@ def test_worth_of_one_round_by_hand() -> None:
             state.noise[np.arange(3), state.target] = 1e9
         state.tuning["reach"] = state.tuning["late_reach"] = reach
         state.tuning["bold"] = bold
-        found, length = worth(state, 1.0, float(t), levels, searching)
+        found, length = worth(state, pays_for(state, t, float(t)), float(t), levels, searching)
         candidates = []
         for part in (1.0, 0.5, 0.25, 0.125):
             middle = np.zeros(3, dtype=np.int64)

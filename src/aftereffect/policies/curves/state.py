@@ -22,6 +22,7 @@ TUNED = {
     "bold": 0.3,  # deviation, as a share of what home earns, at which a trial's risk counts double
     "reach": 0.1,  # what a trial may show pays for this times the past, at first
     "late_reach": 3.0,  # and later: thousands of rounds on, what is found pays for long
+    "ahead": 0.3,  # and where a long horizon was told: for this times what is left of it, as patience comes
     "doubt": 0.02,  # belief in the exploring field whatever the evidence says, at first
     "late_doubt": 0.5,  # and later, less as experience comes, unless the evidence says that curves have kinks
     "turn": 0.2,  # share of the decisions that may search: at first of those with a likely target, later of all
@@ -36,7 +37,7 @@ TUNED = {
     "review": 0.1,  # growth of t after which smoothness, noise, memory and drift are learned anew
     "exploring": 300.0,  # where activations drive the impact: rounds of draws from the exploring field, later a share of them
 }
-TUNING = np.dtype([(name, "f8") for name in TUNED])
+TUNING = np.dtype([(name, "f8") for name in (*TUNED, "horizon")])  # the last is what was told; zero: nothing
 NOW = np.dtype(
     [(name, "i8") for name in ("hold_until", "review_at", "field", "track", "age", "stage", "faded_at")]
     + [(name, "i8") for name in ("learns_memory", "may_take_turns", "takes_turns", "measured")]
@@ -174,9 +175,10 @@ def shortest_hold(state: CurvesState, t: int) -> float:
     return float(max(1.0, state.tuning[0].hold / max(1.0, state.now[0].seen / max(1, t - 1))))
 
 
-def tuning_record(**changed: float) -> Any:
-    """The constants as one record."""
+def tuning_record(horizon: int | None = None, **changed: float) -> Any:
+    """The constants as one record, with the horizon that was told."""
     record = np.zeros(1, dtype=TUNING)
+    record["horizon"] = horizon or 0
     for name, value in {**TUNED, **changed}.items():
         record[name] = value
     return record

@@ -37,7 +37,9 @@ CONTRADICTS = 7.0
 # the more the more precise the data are.
 MANY = 5.0  # observations of an arm in a round, beyond the first, that make half of the difference
 LEAST_PART = 0.5  # of the evidence, where there are many
-LEARNED = 20.0  # rounds after which half of the evidence against a given memory is believed: the scatter is learned first
+LEARNED = (
+    20.0  # rounds after which half of the evidence against a given memory is believed: the scatter is learned first
+)
 ENOUGH = 100.0  # rare outcomes (failures where most succeed) likewise: the evidence takes their sums for normal
 TEMPERED = 0.7  # power, beside all that, of what is said of an unknown memory: its interval is to hold it
 

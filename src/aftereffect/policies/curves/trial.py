@@ -12,6 +12,7 @@ from aftereffect.policies.curves.state import SEARCHING, TRYING, CurvesState, co
 TRIALS = 4  # places on the way to a target: all of it, half, a quarter, an eighth
 LEAST_SEEN = 1e-9  # rounds: of an impact that hardly moves next to nothing is seen
 TINY = 1e-18  # a variance below which nothing is left to learn
+SHORT = 20_000.0  # rounds: a shorter horizon changes nothing, a longer one counts the more the longer it is
 
 
 @helper
@@ -60,12 +61,27 @@ def charged(state: CurvesState, levels: Ints, claimed: float, believed: float) -
     return claimed + believed * (min(0.0, gain) - claimed)
 
 
+@helper
+def pays_for(state: CurvesState, t: int, rounds: float) -> float:
+    """Rounds that what a trial in round t shows is expected to pay for: some of the `rounds` that the estimates rest on.
+
+    Where a long horizon was told it is what is left of that: so one looks early, when what is found pays for long, and no
+    more towards the end.
+    """
+    tuning, patient = state.tuning[0], patience(state, rounds)
+    past = (tuning.reach + patient * patient * (tuning.late_reach - tuning.reach)) * rounds
+    if tuning.horizon <= SHORT:
+        return float(past)
+    left = tuning.ahead * patient * max(0.0, tuning.horizon - t)
+    return float(past + (1.0 - SHORT / tuning.horizon) * (left - past))
+
+
 @kernel
-def worth(state: CurvesState, doubt: float, t: float, levels: Ints, searching: bool) -> tuple[float, float]:
+def worth(state: CurvesState, pays: float, t: float, levels: Ints, searching: bool) -> tuple[float, float]:
     """The best trial on the way from home to the target: what it is worth, and for how many rounds; fills its levels.
 
     A trial of m rounds costs m times what it loses in the mean, and some of its risk. What is seen there says how much
-    better the target is, as far as the two go together; if it is, that pays for `reach` times the past. While the impact is
+    better the target is, as far as the two go together; if it is, that `pays` for so many rounds. While the impact is
     still on its way, less is seen. A search is for what nobody knows: that the exploring field takes the target for better
     already makes it no more worth seeing.
     """
@@ -73,7 +89,6 @@ def worth(state: CurvesState, doubt: float, t: float, levels: Ints, searching: b
     mixed, posterior, column, across, midway = state.mixed, state.posterior, state.column, state.across, state.midway
     own = posterior.variance
     steps, memory, patient = mixed.shape[1] - 1, state.tracks[now.track].memory, patience(state, t)
-    reach = (tuning.reach + patient * patient * (tuning.late_reach - tuning.reach)) * t * doubt
     risk = tuning.risk * tuning.caution * (1.0 - patient)
     density = max(1e-9, now.seen / max(1e-9, now.shares))  # observations that a share of one brings in a round
     far, far_variance, far_single, earned = 0.0, 0.0, 0.0, 1e-9
@@ -109,7 +124,7 @@ def worth(state: CurvesState, doubt: float, t: float, levels: Ints, searching: b
             while rounds <= max(1.0, tuning.longest * t):
                 seen = seen_of(memory, rounds)
                 known = math.sqrt(far_variance * shared * variance / (variance + blur / seen))
-                net = reach * (expected_gain(far, known) - known_already) - rounds * cost
+                net = pays * (expected_gain(far, known) - known_already) - rounds * cost
                 if net > best:
                     best, chosen, length = net, part, float(rounds)
                     if gain < 0.0:  # no longer than until the loss can be told from noise
@@ -124,7 +139,7 @@ def worth(state: CurvesState, doubt: float, t: float, levels: Ints, searching: b
 def try_target(state: CurvesState, t: int, rounds: float, stage: int, doubt: float, least: float) -> float:
     """Make the best trial on the way to the target if it is worth more than the `least`; gives what is then decided on's."""
     now, tuning = state.now[0], state.tuning[0]
-    net, length = worth(state, doubt, rounds, state.spare, stage == SEARCHING)
+    net, length = worth(state, doubt * pays_for(state, t, rounds), rounds, state.spare, stage == SEARCHING)
     if net <= least:
         return least
     copy_levels(state.spare, state.levels)
