@@ -8,7 +8,14 @@ import pytest
 import aftereffect as ae
 from aftereffect.experiments import parity
 from aftereffect.experiments.parity import measure_gaps, measure_parity
-from aftereffect.experiments.robustness import Drifts, explanations, measure_alarms, measure_drifts, measure_estimates
+from aftereffect.experiments.robustness import (
+    Drifts,
+    explanations,
+    measure_alarms,
+    measure_drifts,
+    measure_estimates,
+    measure_unknown_memory,
+)
 from aftereffect.report.fairness_page import BEGIN, END, measured_section, replace_measured
 from aftereffect.report.robustness_page import alarms_section, drifts_section, estimates_section
 from aftereffect.theory.fair_dual import fair_dual
@@ -71,3 +78,9 @@ def test_drift_is_measured_with_and_without():
     assert [f.family for f in found] == ["gaussian", "patrol", "loan", "bump", "lipschitz"]
     assert all(0 <= f.still <= 1 and 0 <= f.drifting <= 1 for f in found)
     assert "| loan | 1.5% | 80.0% | 200 |" in drifts_section([Drifts("loan", 0.015, 0.8, 200)], 300)
+
+
+def test_a_short_horizon_is_the_same_told_or_not():
+    rows = list(measure_unknown_memory(300, 1, 1, (0.8,)))
+    assert [r.scenario for r in rows][:3] == ["gaussian, K 2", "gaussian, K 4", "patrol, K 2"]
+    assert all(r.known == r.untold > 0 and len(r.bounded) == 1 for r in rows)

@@ -1,4 +1,4 @@
-"""What curve-thompson makes of what it was not told: memory, noise, drift, change, seasons; and whether it notices."""
+"""What curve-thompson makes of what it was not told: memory, horizon, noise, drift, change, seasons; and whether it notices."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from aftereffect.oracle.best_fixed import best_fixed
 from aftereffect.policies.base import Policy
 from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson
 from aftereffect.policies.curves.estimates import BAND
+from aftereffect.policies.curves.state import CurvesState
+from aftereffect.policies.setting import Setting
 from aftereffect.simulation.runs import run_once, setting_for
 from aftereffect.simulation.simulate import draw_instance, simulate
 
@@ -325,11 +327,23 @@ def measure_estimates(horizon: int, instances: int, seed: int, bound: float) -> 
 
 @dataclass(frozen=True)
 class UnknownMemory:
-    """Mean regret with the memory known and with only a bound on it, one bound after the other, on the same instances."""
+    """Mean regret with memory and horizon told, without the horizon, and with only a bound on the memory, one after the other.
+
+    All on the same instances.
+    """
 
     scenario: str
     known: float
+    untold: float
     bounded: list[float]
+
+
+@dataclass(frozen=True)
+class HorizonUntold(CurveThompson):
+    """`curve-thompson` that does not hear of the horizon."""
+
+    def state(self, setting: Setting) -> CurvesState:
+        return super().state(replace(setting, horizon=None))
 
 
 def measure_unknown_memory(
@@ -338,8 +352,12 @@ def measure_unknown_memory(
     """Each family with two and with four arms."""
     for name in DRAWN:
         for arms in (2, 4):
-            policies: list[Policy] = [CurveThompson(), *(CurveThompson(memory_bound=b) for b in bounds)]
+            policies: list[Policy] = [
+                CurveThompson(),
+                HorizonUntold(),
+                *(CurveThompson(memory_bound=b) for b in bounds),
+            ]
             drawn = family(name, arms=arms, memory=MEMORY)
             found = simulate(drawn, policies, horizon, 1, instances, seed, checkpoints=1)
-            known, *rest = (float(result.mean[-1]) for result in found.values())
-            yield UnknownMemory(f"{name}, K {arms}", known, rest)
+            known, untold, *rest = (float(result.mean[-1]) for result in found.values())
+            yield UnknownMemory(f"{name}, K {arms}", known, untold, rest)

@@ -8,8 +8,8 @@ not known yet and by what it could change (`curves.decision`). Where the memory 
 (`curves.forgetting`). Where activations drive the impact, both holding a split and taking turns are priced for the same drawn
 curves (`curves.values`) and the better is played.
 
-Nothing here uses the horizon, except that a very long one makes the grid finer. There is no regret bound for this policy: it
-is judged by measurement.
+It needs no horizon. Told one beyond 20,000 rounds it looks around earlier, and less towards the end; a very long one makes the
+grid finer. There is no regret bound for this policy: it is judged by measurement.
 """
 
 from __future__ import annotations
