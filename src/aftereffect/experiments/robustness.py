@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy.stats import norm
@@ -341,6 +341,8 @@ class UnknownMemory:
 @dataclass(frozen=True)
 class HorizonUntold(CurveThompson):
     """`curve-thompson` that does not hear of the horizon."""
+
+    name: ClassVar[str] = "horizon-untold"
 
     def state(self, setting: Setting) -> CurvesState:
         return super().state(replace(setting, horizon=None))
