@@ -42,7 +42,7 @@ KNOWN, ESTIMATED, TOLD_RUNS, DRIFTING, CHANGED, BANDED, QUIET = (
     12,
 )  # instances or runs of a row
 WEEKS, DEVIATION = 208, 0.02
-LARGEST, MANY, MANY_RUNS = 143, 20, 16  # runs of a scenario; arms, and runs with so many
+LARGEST, MANY, MANY_RUNS = 72, 20, 16  # runs of a scenario; arms, and runs with so many
 GROWTH = ((100_000, 16), (1_000_000, 16), (10_000_000, 4))  # rounds, and how many runs of each
 
 Part = dict[str, Any]

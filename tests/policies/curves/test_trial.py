@@ -84,8 +84,10 @@ def test_what_is_found_pays_for_some_of_the_past_or_for_what_is_left_of_a_long_h
         assert pays_for(state, 2_000, rounds) == pytest.approx(past)
     state.tuning["horizon"] = 4.0 * SHORT
     left = TUNED["ahead"] * 0.75 * (4.0 * SHORT - 2_000.0)
+    assert left > past  # early
     assert pays_for(state, 2_000, rounds) == pytest.approx(past / 4.0 + 0.75 * left)
-    assert pays_for(state, int(5.0 * SHORT), rounds) == pytest.approx(past / 4.0)  # nothing is left
+    assert pays_for(state, int(3.9 * SHORT), rounds) == pytest.approx(past / 4.0 + 0.75 * 0.1 * SHORT)  # less is left
+    assert pays_for(state, int(5.0 * SHORT), rounds) == pytest.approx(past / 4.0)  # nothing is
 
 
 def test_worth_falls_with_caution_and_with_what_a_trial_loses() -> None:

@@ -22,7 +22,7 @@ TUNED = {
     "bold": 0.3,  # deviation, as a share of what home earns, at which a trial's risk counts double
     "reach": 0.1,  # what a trial may show pays for this times the past, at first
     "late_reach": 3.0,  # and later: thousands of rounds on, what is found pays for long
-    "ahead": 0.3,  # and where a long horizon was told: for this times what is left of it, as patience comes
+    "ahead": 0.3,  # and where a long horizon was told: at least for this times what is left of it, as patience comes
     "doubt": 0.02,  # belief in the exploring field whatever the evidence says, at first
     "late_doubt": 0.5,  # and later, less as experience comes, unless the evidence says that curves have kinks
     "turn": 0.2,  # share of the decisions that may search: at first of those with a likely target, later of all

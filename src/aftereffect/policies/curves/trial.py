@@ -65,15 +65,16 @@ def charged(state: CurvesState, levels: Ints, claimed: float, believed: float) -
 def pays_for(state: CurvesState, t: int, rounds: float) -> float:
     """Rounds that what a trial in round t shows is expected to pay for: some of the `rounds` that the estimates rest on.
 
-    Where a long horizon was told it is what is left of that: so one looks early, when what is found pays for long, and no
-    more towards the end.
+    Where a long horizon was told it is no more than what is left of that, so that one stops looking towards the end, and no
+    less than a part of it as patience comes: what is found early pays for long.
     """
     tuning, patient = state.tuning[0], patience(state, rounds)
     past = (tuning.reach + patient * patient * (tuning.late_reach - tuning.reach)) * rounds
     if tuning.horizon <= SHORT:
         return float(past)
-    left = tuning.ahead * patient * max(0.0, tuning.horizon - t)
-    return float(past + (1.0 - SHORT / tuning.horizon) * (left - past))
+    left = max(0.0, tuning.horizon - t)
+    planned = max(tuning.ahead * patient * left, min(past, left))
+    return float(past + (1.0 - SHORT / tuning.horizon) * (planned - past))
 
 
 @kernel
