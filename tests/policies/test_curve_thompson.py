@@ -178,9 +178,9 @@ def test_levels_grow_with_the_root_of_a_very_long_horizon(arms: int, horizon: in
     assert ae.CurveThompson(memory=0.5, levels=77).grid(ae.Setting(arms, horizon)).levels == 77
 
 
-def test_but_for_that_the_horizon_changes_nothing() -> None:
+def test_a_horizon_up_to_20000_rounds_changes_nothing() -> None:
     runs = []
-    for horizon in (None, 50, 100_000):
+    for horizon in (None, 50, 20_000):
         agent, random = ae.CurveThompson(memory=0.3).start(2, horizon, seed=3), np.random.default_rng(1)
         rows = []
         for _ in range(80):

@@ -179,11 +179,11 @@ def test_the_interval_of_the_memory_by_hand() -> None:
     tracks = candidate_tracks(0.9, False)[:5].copy()
     tracks["memory"] = [0.0, 0.2, 0.4, 0.6, 0.9]
     chances = [0.01, 0.02, 0.6, 0.36, 0.01]
-    found = estimated_memory(tracks, np.log(chances) / (0.5 * TEMPERED) + 12.0, 0.5)
+    found = estimated_memory(tracks, np.log(chances) / TEMPERED + 12.0, LEAST_PART)
     assert (found["low"], found["high"]) == pytest.approx((0.2, 0.9))  # next to those it needs
     assert found["estimate"] == pytest.approx(0.02 * 0.2 + 0.6 * 0.4 + 0.36 * 0.6 + 0.01 * 0.9)
     assert not found["can_tell"]
-    sure = estimated_memory(tracks, np.log([1e-9, 1.0, 1e-9, 1e-9, 1e-9]) / TEMPERED, 1.0)
+    sure = estimated_memory(tracks, np.log([1e-9, 1.0, 1e-9, 1e-9, 1e-9]) / TEMPERED, LEAST_PART)
     assert (sure["low"], sure["high"]) == pytest.approx((0.0, 0.4))
     assert sure["can_tell"]
 

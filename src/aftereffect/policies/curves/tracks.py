@@ -41,7 +41,7 @@ LEARNED = (
     20.0  # rounds after which half of the evidence against a given memory is believed: the scatter is learned first
 )
 ENOUGH = 100.0  # rare outcomes (failures where most succeed) likewise: the evidence takes their sums for normal
-TEMPERED = 0.7  # power, beside all that, of what is said of an unknown memory: its interval is to hold it
+TEMPERED = 0.35  # power of evidence where memories and fields are weighed for what is said, the scatter estimated
 
 
 def known_tracks(memory: float, realised: bool, watch_driver: bool) -> Records:
@@ -209,7 +209,7 @@ def estimated_memory(tracks: Records, evidence: Floats, part: float) -> dict[str
     The interval reaches to the candidates next to those it needs: the truth may lie between two.
     """
     memories = tracks["memory"]
-    chance = np.exp(TEMPERED * part * (evidence - evidence.max()))
+    chance = np.exp(TEMPERED / LEAST_PART * part * (evidence - evidence.max()))
     chance /= chance.sum()
     order = np.argsort(-chance, kind="stable")
     needed = int(np.searchsorted(np.cumsum(chance[order]), 0.95 - 1e-12)) + 1
