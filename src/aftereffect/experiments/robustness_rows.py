@@ -32,15 +32,8 @@ TOLD = (0.5, 0.2, 0.8)
 BOUNDS = (0.8, 0.95)
 HORIZONS = ((200, 200), (1_000, 200), (20_000, 40))  # rounds, and how many runs of each kind of rewards
 TELLING = ((10_000, None), (208, 300))  # rounds and units a round where a wrong memory is told
-KNOWN, ESTIMATED, TOLD_RUNS, DRIFTING, CHANGED, BANDED, QUIET = (
-    6,
-    40,
-    100,
-    100,
-    20,
-    40,
-    12,
-)  # instances or runs of a row
+KNOWN, ESTIMATED, TOLD_RUNS, DRIFTING = 6, 40, 100, 100  # instances or runs of a row
+CHANGED, BANDED, QUIET = 20, 40, 12
 WEEKS, DEVIATION = 208, 0.02
 LARGEST, MANY, MANY_RUNS = 72, 20, 16  # runs of a scenario; arms, and runs with so many
 GROWTH = ((100_000, 16), (1_000_000, 16), (10_000_000, 4))  # rounds, and how many runs of each
