@@ -21,6 +21,7 @@ from aftereffect.experiments.robustness import (
     QuietRewards,
     UnknownMemory,
 )
+from aftereffect.policies.curves.trial import SHORT
 from aftereffect.report.measured import write_measured
 
 Part = Mapping[str, Any]
@@ -59,7 +60,7 @@ def unknown_memory_section(rows: Sequence[UnknownMemory], horizon: int, instance
     )
     text = (
         f"Mean regret at T = {horizon:,} over {instances} instances; ratios are to the policy that knows memory and horizon. "
-        "Up to 20,000 rounds an unknown horizon costs nothing: runs are the same bit by bit, told or not."
+        f"Up to {SHORT:,.0f} rounds an unknown horizon costs nothing: runs are the same bit by bit, told or not."
     )
     return f"{text}\n\n{table}"
 
