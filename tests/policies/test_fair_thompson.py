@@ -24,14 +24,17 @@ def test_it_conforms(arms, feedback):
 
 @pytest.mark.parametrize("name", ["lending", "patrol", "loan"])
 def test_it_keeps_the_tolerance_and_earns_the_fair_optimum(name):
-    """Bounds half as large again as what 16 runs gave, or more: over 12 runs a failure by chance is unlikely."""
+    """Bounds half as large again as what 16 runs gave, or more: over 12 runs a failure by chance is unlikely.
+
+    The even split's violation on lending is .087 in every round.
+    """
     problem = ae.problem(name, arms=2, memory=0.5, seed=3)
     parity = ae.simulate(problem, ae.FairThompson(), 20_000, runs=12, seed=5, checkpoints=[2_000, 20_000]).parity
     assert parity is not None
     early, late = parity.mean_violation.mean(axis=0)
-    assert early < 0.087  # the even split's on lending
-    assert late < 0.01
-    assert parity.fair_regret[:, -1].mean() / 20_000 < 0.015
+    assert early < 0.005
+    assert late < 0.001
+    assert parity.fair_regret[:, -1].mean() / 20_000 < 0.026
 
 
 def _told(policy: ae.FairThompson, rounds: int, arms: int = 3, **start):
@@ -45,7 +48,7 @@ def _told(policy: ae.FairThompson, rounds: int, arms: int = 3, **start):
         agent.tell(rewards, measures=(random.random(arms) < np.array([0.2, 0.4, 0.8])[:arms] * p).astype(float))
 
 
-def test_every_target_is_surely_fair_or_home_or_the_best_by_the_estimates():
+def test_every_target_is_surely_fair_or_home_or_seems_fairest_or_may_be_fair():
     """Against enumeration, from the values it compared last and what it believes of the measures."""
     grid = [np.array([a, b, 12 - a - b]) for a in range(13) for b in range(13 - a)]
     rows, ways, hold_until = np.arange(3), set(), 0
@@ -54,24 +57,25 @@ def test_every_target_is_surely_fair_or_home_or_the_best_by_the_estimates():
         if t >= hold_until:  # decided in this round
             value, low, high = curves.value, state.lowest, state.highest
             sure = [x for x in grid if high[rows, x].max() - low[rows, x].min() <= 0.3 + 1e-12]
-            fair = [x for x in grid if np.ptp(state.measures[rows, x]) <= state.now["tolerance"][0] + 1e-12]
+            gaps = [np.ptp(state.measures[rows, x]) for x in grid]
             stage = int(curves.now[0]["stage"])
             if sure:
                 assert value[rows, curves.target].sum() == pytest.approx(max(value[rows, x].sum() for x in sure))
                 ways.add("sure")
-            elif stage != MOVING and np.ptp(state.measures[rows, curves.home]) <= 0.3:
+            elif np.ptp(state.measures[rows, curves.target]) <= min(gaps) + 1e-3:  # the interval's last half
+                ways.add("fairest")
+            elif stage != MOVING and np.ptp(state.measures[rows, curves.home]) <= 0.15:
                 assert curves.levels.tolist() == curves.target.tolist() == curves.home.tolist()
                 ways.add("home")
             else:
+                assert min(gaps) > 0.3
                 able = [x for x in grid if low[rows, x].max() - high[rows, x].min() <= 0.3 + 1e-12]
-                best = max(value[rows, x].sum() for x in fair or able)
-                assert value[rows, curves.target].sum() == pytest.approx(best)
-                ways.add("estimates")
+                assert value[rows, curves.target].sum() == pytest.approx(max(value[rows, x].sum() for x in able))
             assert np.rint(p * 12).astype(int).tolist() == curves.levels.tolist()
             if stage == MOVING:
                 assert curves.levels.tolist() == curves.home.tolist() == curves.target.tolist()
         hold_until = int(curves.now[0]["hold_until"])
-    assert ways >= {"sure", "home"}
+    assert ways >= {"sure", "fairest"}
 
 
 def test_measures_are_booked_at_the_impact():
@@ -82,9 +86,48 @@ def test_measures_are_booked_at_the_impact():
     agent.tell(None, allocation=[0.0, 1.0], measures=[NAN, 0.8])
     booked = agent.state.booked[0]
     assert booked["count"].sum(axis=1).tolist() == [1.0, 1.0]
-    assert booked["pulled"][0, 10] / booked["count"][0, 10] == pytest.approx(0.3 / 0.25)
+    assert booked["pulled"][0, 10] / booked["precision"][0, 10] == pytest.approx(0.3)
     assert booked["count"][1, 7] == 1.0  # two thirds
     assert not agent.state.curves.banks["count"].any()
+
+
+def test_a_measure_counts_as_the_mean_of_what_was_seen_of_its_arm():
+    """With 40 and 160 units; not seen, or without rewards, it is one observation."""
+    agent = ae.FairThompson(tolerance=0.1, memory=0.5, levels=10).start(2)
+    agent.ask()
+    agent.tell([0.5, 0.25], allocation=[0.2, 0.8], trials=[40, 160], measures=[0.3, 0.4])
+    assert agent.state.booked["count"][0].sum(axis=1).tolist() == [40.0, 160.0]
+    agent.ask()
+    agent.tell([0.5, NAN], allocation=[0.2, 0.8], trials=[40, NAN], measures=[0.3, 0.4])
+    assert agent.state.booked["count"][0].sum(axis=1).tolist() == [80.0, 161.0]
+    agent.ask()
+    agent.tell(None, allocation=[0.2, 0.8], measures=[0.3, 0.4])
+    assert agent.state.booked["count"][0].sum(axis=1).tolist() == [81.0, 162.0]
+
+
+@pytest.mark.parametrize("ahead", [0, 1])
+def test_the_first_it_tries_is_to_give_more_to_the_group_that_is_behind(ahead):
+    """Weekly counts at an even split show that one group is behind; it is not asked to give everything to either."""
+    agent, means = ae.FairThompson(tolerance=0.1, memory=0.5).start(2, seed=3), np.array([0.3, 0.3])
+    means[ahead] = 0.5
+    p = agent.ask()
+    while p.tolist() == [0.5, 0.5]:
+        assert agent.state.booked["rounds"][0, 0].sum() < 20
+        agent.tell([0.5, 0.5], trials=[100, 100], measures=means)
+        p = agent.ask()
+    assert 0.2 < p[ahead] < 0.5
+
+
+@pytest.mark.parametrize("slope", [0.6, -0.6])
+def test_within_a_year_of_weeks_it_keeps_the_tolerance_whether_measures_rise_or_fall(slope):
+    """The even split is .1 beyond it in every round. 24 runs on another seed had a tenth of the rounds in violation."""
+    measures = [lambda x, at=at: at + slope * (x - 1 / 3) for at in (0.6, 0.4, 0.5)]
+    responses = [lambda x: 0.7 - 0.3 * x, lambda x: 0.5 - 0.2 * x, lambda x: 0.6 - 0.3 * x]
+    problem = ae.Problem(responses, ae.Discounted(0.5), fairness=ae.Fairness(measures, tolerance=0.1), units=200)
+    parity = ae.simulate(problem, ae.FairThompson(), 104, runs=8, seed=6).parity
+    assert parity is not None
+    assert parity.violated_share[:, -1].mean() < 0.25
+    assert parity.mean_violation[:, -1].mean() < 0.025
 
 
 def test_measures_are_learned():
@@ -136,7 +179,7 @@ def test_it_resumes_bit_by_bit_and_saves_no_workspace(tmp_path: Path):
         if t % 12 == 0:
             agent.save(path)
     names = set(arrays_of(agent.state))
-    own = ("lowest", "highest", "trial", "reach", "allowed")
+    own = ("lowest", "highest", "trial", "reach", "allowed", "behind")
     assert not [name for name in names if name.startswith((*own, "curves.posterior", "curves.mixed", "curves.value"))]
     one, two = ae.load_agent(path), ae.load_agent(path)
     for name in own:

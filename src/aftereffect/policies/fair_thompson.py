@@ -1,12 +1,13 @@
 """Learning curves that keeps fairness measures in parity as it learns them; it needs no multipliers.
 
-Responses are learned as in `curve-thompson`; the measures pi_k are learned by the same smooth fields. An allocation is surely
-fair if all measures, two deviations of their estimates up and down, fit into a band of the tolerance's width. Estimates are
-over all fields that the evidence leaves in, so they are in doubt where nobody has looked, and it goes in small steps from what
-it has seen. Home, and every target of a trial, is the best allocation among the surely fair ones, by the oracle of
-`fair_optimum`; what a trial is worth is judged as there. Where none is surely fair, home stays if it seems fair; if not, the
-estimates themselves decide, or what may be fair where they see nothing that is. There is no guarantee: it is judged by
-measurement.
+Responses are learned as in `curve-thompson`; the measures pi_k are learned by smooth fields too, which rise with the share
+until the data say otherwise: the first thing to try is to give more to the group that is behind. A measure counts as the mean of
+as many as were seen of its arm. An allocation is surely fair if all measures, two deviations of their estimates up and down, fit
+into a band of the tolerance's width. Estimates are over all fields that the evidence leaves in, so they are in doubt where nobody
+has looked, and it goes in small steps from what it has seen. Home, and every target of a trial, is the best allocation among the
+surely fair ones, by the oracle of `fair_optimum`; what a trial is worth is judged as there. Where none is surely fair, home stays
+if it seems to be well within the tolerance; if not, what seems fairest is deployed, or what may be fair where the estimates
+see nothing that is. There is no guarantee: it is judged by measurement.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from aftereffect.policies.curves.fit import (
     as_response,
     book,
     draw_by_evidence,
-    fields_tried,
+    fields_that_rise,
     fit_all,
     fresh_spread,
     node_of,
@@ -69,6 +70,7 @@ from aftereffect.policies.state_files import arrays_of, carry_over
 
 CELLS, USUAL_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
 SURE = 2.0  # times the caution: deviations of a measure's estimate that must fit into the tolerance, at first
+WELL = 0.5  # of the tolerance: home stays, though not surely fair, while its measures seem to be within that
 HALVINGS = 10  # of the interval in which the smallest tolerance lies that the estimates allow: to a thousandth
 
 
@@ -93,6 +95,7 @@ class FairThompsonState(NamedTuple):
     trial: Ints
     reach: Floats  # (arms, N + 1): the most that a band which begins at a level's measure can reach
     allowed: Floats  # and what its levels are worth
+    behind: Floats  # (arms,): observations that a round's measures rest on, from when it is told until they are noted
 
 
 @kernel
@@ -118,19 +121,19 @@ def choose(state: FairThompsonState, lowest: Floats, highest: Floats, tolerance:
 
 
 @kernel
-def seems_fair(state: FairThompsonState) -> bool:
-    """Are home's measures within the tolerance by the estimates?"""
+def is_well_within(state: FairThompsonState) -> bool:
+    """Do home's measures lie well within the tolerance by the estimates?"""
     above, below, home = -math.inf, math.inf, state.curves.home
     for k in range(home.shape[0]):
         above = max(above, state.measures[k, home[k]])
         below = min(below, state.measures[k, home[k]])
-    return bool(above - below <= state.settings[0].tolerance)
+    return bool(above - below <= WELL * state.settings[0].tolerance)
 
 
 @kernel
 def choose_narrowest(state: FairThompsonState, levels: Ints) -> float:
-    """Where the estimates see none within the wanted tolerance: the best levels within the smallest that some meet, and that."""
-    low, high, measures = state.settings[0].tolerance, 1.0, state.measures
+    """The levels whose measures the estimates have closest together, and how close."""
+    low, high, measures = 0.0, 1.0, state.measures
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         if choose(state, measures, measures, middle, levels) == -math.inf:
@@ -143,17 +146,21 @@ def choose_narrowest(state: FairThompsonState, levels: Ints) -> float:
 
 @kernel
 def choose_fair(state: FairThompsonState, levels: Ints) -> None:
-    """The best levels that are surely fair. Without such: home if that seems fair; else what seems fair; else what may be."""
+    """The best levels that are surely fair.
+
+    Without such: home if that is well within the tolerance; else what seems fairest, not what only just seems fair and earns
+    most, for estimates err; where nothing seems fair at all, what may be.
+    """
     tolerance, measures = state.settings[0].tolerance, state.measures
     state.now[0].tolerance = tolerance
     if choose(state, state.lowest, state.highest, tolerance, levels) > -math.inf:
         return
-    if seems_fair(state):
+    if is_well_within(state):
         copy_levels(state.curves.home, levels)
-    elif choose(state, measures, measures, tolerance, levels) > -math.inf:
         return
-    elif choose(state, state.highest, state.lowest, tolerance, levels) == -math.inf:
-        state.now[0].tolerance = choose_narrowest(state, levels)
+    some = choose(state, measures, measures, tolerance, levels) > -math.inf
+    if some or choose(state, state.highest, state.lowest, tolerance, levels) == -math.inf:
+        state.now[0].tolerance = max(tolerance, choose_narrowest(state, levels))
 
 
 @kernel
@@ -250,10 +257,13 @@ def ask(state: FairThompsonState, t: int, allocation: Floats) -> None:
 
 def tell(state: FairThompsonState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
     tell_curves(state.curves, t, allocation, seen, reward)
+    for k in range(seen.shape[0]):
+        state.behind[k] = max(1.0, seen[k])
 
 
 def skip(state: FairThompsonState, t: int, allocation: Floats) -> None:
     skip_curves(state.curves, t, allocation)
+    state.behind[:] = 1.0
 
 
 @helper
@@ -262,11 +272,16 @@ def book_measure(state: FairThompsonState, k: int, measure: float) -> None:
     impact = state.curves.impact
     noise = state.noise[k, node_of(impact[state.curves.now[0].track, k], state.noise.shape[1] - 1)]
     for m in range(state.booked.shape[0]):
-        book(state.booked[m], k, impact[m, k], 1.0, reward=measure, noise=noise, shock=state.spread[k].shock)
+        book(
+            state.booked[m], k, impact[m, k], state.behind[k], reward=measure, noise=noise, shock=state.spread[k].shock
+        )
 
 
 def note(state: FairThompsonState, t: int, allocation: Floats, measured: Floats) -> None:
-    """Book each measure at the impact it was seen at."""
+    """Book each measure at the impact it was seen at, as the mean of as many as were seen of its arm.
+
+    Where that is too many, measures scatter more than coins would, and the rest is learned as a shock.
+    """
     for k in range(allocation.shape[0]):
         if measured[k] == measured[k]:
             book_measure(state, k, measured[k])
@@ -285,7 +300,7 @@ register_rule(
     tell,
     skip,
     note,
-    scratch=("fields", "lowest", "highest", "trial", "reach", "allowed"),
+    scratch=("fields", "lowest", "highest", "trial", "reach", "allowed", "behind"),
     version=3,
     migrations={1: drop_fields, 2: name_rows},
 )
@@ -339,7 +354,7 @@ class FairThompson(Policy):
             raise MissingParameter(f"{self.name} needs tolerance= (how far apart two arms' measures may be, in [0, 1])")
         inner = self.curves(setting).state(setting)
         arms, nodes = inner.value.shape
-        fields = fields_tried(nodes, leaning=False)
+        fields = fields_that_rise(nodes)
         return FairThompsonState(
             curves=inner,
             settings=record(SETTINGS, tolerance=tolerance),
@@ -356,6 +371,7 @@ class FairThompson(Policy):
             trial=np.zeros(arms, dtype=np.int64),
             reach=np.zeros((arms, nodes)),
             allowed=np.zeros((arms, nodes)),
+            behind=np.ones(arms),
         )
 
     def check_state(self, state: FairThompsonState, fresh: FairThompsonState) -> None:

@@ -293,8 +293,8 @@ def bookings_of(arms: int, nodes: int) -> tuple[Records, Records]:
     return np.concatenate([booked for booked, _ in parts]), np.concatenate([spread for _, spread in parts])
 
 
-def lines_of(booked: Records, spread: Records, belief: Records) -> Floats:
-    """Each arm's line of slope one in its rate, through the middle of what was seen, levelling off."""
+def lines_of(booked: Records, spread: Records, belief: Records, rises: bool) -> Floats:
+    """Each arm's line of slope one in its rate, or in proportion, through the middle of what was seen, levelling off."""
     place, off = np.linspace(0.0, 1.0, booked.shape[1]), LEVEL * belief["scale"][0]
     lines = []
     for arm, scatter in zip(booked, spread["dispersion"], strict=True):
@@ -302,37 +302,41 @@ def lines_of(booked: Records, spread: Records, belief: Records) -> Floats:
         seen = np.divide(arm["pull"], arm["weight"], out=np.zeros(len(arm)), where=arm["weight"] > 0)
         rest = weight @ (seen - belief["rate"][0])
         rate = belief["rate"][0] + rest / (weight.sum() + 1 / off**2)
-        lines.append(rate * fit.EASES * np.tanh((place - weight @ place / weight.sum()) / fit.EASES))
+        middle = weight @ place / weight.sum()
+        lines.append((rate / middle if rises else rate) * fit.EASES * np.tanh((place - middle) / fit.EASES))
     return np.array(lines)
 
 
-def test_fields_that_lean_are_one_gaussian_process_over_all_arms() -> None:
+@pytest.mark.parametrize("rise", [0.0, fit.PROPORTIONAL])
+def test_fields_that_lean_are_one_gaussian_process_over_all_arms(rise: float) -> None:
     """Mean, variance and evidence of all arms' curves together, slopes with a part in common, as textbooks write them."""
     arms, nodes, belief = 3, 41, belief_of(0.35, 0.3)
     booked, spread = bookings_of(arms, nodes)
-    field = fit.fields_tried(nodes)[-1]
-    assert field["leans"] == 1
+    field = (fit.fields_that_rise(nodes) if rise else fit.fields_tried(nodes))[-1]
+    assert (field["leans"], field["rise"]) == (1, rise)
     posterior = fit.empty_posterior(arms, nodes)
     evidence = sum(fit.fit_arm(booked, k, spread, field, belief[0], posterior) for k in range(arms))
-    evidence += fit.lean_together(posterior, 0, arms)
+    evidence += fit.lean_together(posterior, 0, arms, rise)
     fit.fit_all(booked, spread, field, belief[0], posterior)
 
     amplitude = float(field["amplitude"]) * 0.3
     alone = np.linalg.inv(dense_prior(nodes, float(field["length"]), amplitude)) + (LEVEL * 0.3) ** 2
-    lines = lines_of(booked, spread, belief)
+    lines = lines_of(booked, spread, belief, rise > 0)
+    expected = 0.35 + rise * lines.ravel()
     slopes = fit.SHARED**2 * np.ones((arms, arms)) + fit.OWN**2 * np.eye(arms)
     prior = np.kron(np.eye(arms), alone)
     prior += np.einsum("kl,ki,lj->kilj", slopes, lines, lines).reshape(prior.shape)
     weight = (booked["weight"] / spread["dispersion"][:, None]).ravel()
     seen = np.flatnonzero(weight)
-    rest = (booked["pull"].ravel()[seen] / booked["weight"].ravel()[seen]) - 0.35
+    means = booked["pull"].ravel()[seen] / booked["weight"].ravel()[seen]
+    rest, centred = means - expected[seen], means - 0.35
     marginal = prior[np.ix_(seen, seen)] + np.diag(1.0 / weight[seen] + fit.MISFIT)
     gain = np.linalg.solve(marginal, prior[seen]).T
     density = -0.5 * (rest @ np.linalg.solve(marginal, rest) + np.linalg.slogdet(marginal)[1])
-    density += 0.5 * (rest @ (weight[seen] * rest) - np.log(weight[seen]).sum())
+    density += 0.5 * (centred @ (weight[seen] * centred) - np.log(weight[seen]).sum())
     left = np.diag(prior - gain @ prior[seen]).reshape(arms, nodes)
 
-    assert posterior.mean == pytest.approx((0.35 + gain @ rest).reshape(arms, nodes), abs=1e-6)
+    assert posterior.mean == pytest.approx((expected + gain @ rest).reshape(arms, nodes), abs=1e-6)
     assert posterior.variance == pytest.approx(left, rel=1e-5)
     assert evidence == pytest.approx(density, abs=1e-5)
 

@@ -3,8 +3,9 @@
 An arm's curve is a level plus a field (`field`) that reverts to zero where nothing was seen, so an estimate never runs on as a
 straight line into a range nobody has visited: it goes back to the arm's own level, and its deviation grows. How long and how
 large fields are is chosen by the evidence of all arms together. Some fields *lean*: arms then have a slope in common, so that
-what a few arms showed, that responses rise with the share or tire of it, is expected of the others too. Sizes are relative to
-the `scale` that rewards suggest: their mean where rates are low, the deviation of a coin elsewhere.
+what a few arms showed, that responses rise with the share or tire of it, is expected of the others too. Fields that *rise* do
+so before anything is seen: a group's standing is expected to grow with its share, in proportion, until the data say otherwise.
+Sizes are relative to the `scale` that rewards suggest: their mean where rates are low, the deviation of a coin elsewhere.
 
 Observations are booked at the node nearest to the impact they were made at: `booked` is (arms, nodes), see BOOKED. The
 precision of an observation is that of a coin with the mean foretold for it (`noise`, (arms, nodes)), so it does not depend on
@@ -42,6 +43,7 @@ LEVEL = 0.8  # of the scale: how far arms' levels lie apart
 LEANING = (0.8, 0.3)
 SHARED = 0.7  # deviation of the slope that all arms have in common, in an arm's rate for a whole share
 OWN = 0.2  # and of an arm's own part of it
+PROPORTIONAL = 1.0  # the slope that is expected where curves rise, in an arm's rate over the share it was seen at
 EASES = 0.4  # share, from the middle of what was seen, over which a slope goes on
 LEAST_NOISE = 1e-4  # variance of a coin: rewards that were all alike so far still vary a little
 RARE = 0.1  # of the typical coin's variance: no place scatters less, or one rare failure would decide on a memory
@@ -54,7 +56,7 @@ MOST_REVIEWED = 20_000  # nodes whose evidence is weighed in one review: it boun
 # in how many rounds, how many, their precision, means and squares weighted by it; weight and weighted means as a fit reads them
 BOOKED = np.dtype([(name, "f8") for name in ("rounds", "count", "precision", "pulled", "square", "weight", "pull")])
 SPREAD = np.dtype([("dispersion", "f8"), ("shock", "f8")])
-FIELD = np.dtype([("length", "f8"), ("amplitude", "f8"), ("determinant", "f8"), ("leans", "i8")])
+FIELD = np.dtype([("length", "f8"), ("amplitude", "f8"), ("determinant", "f8"), ("leans", "i8"), ("rise", "f8")])
 BELIEF = np.dtype([("rate", "f8"), ("scale", "f8")])
 LEAST_RATE, MOST_RATE = 1e-4, 0.98  # that are believed typical: curves have to have room to differ from it
 
@@ -96,9 +98,16 @@ def fresh_spread(arms: int) -> Records:
 def fields_tried(nodes: int, leaning: bool = True) -> Records:
     """The fields that the evidence chooses from, the exploring one first; those that lean, if any, last."""
     pairs = [STEEP, *((length, size) for length in LENGTHS for size in AMPLITUDES if (length, size) != STEEP)]
-    fields = [(length, size, prior_determinant(length, nodes), 0) for length, size in pairs]
-    fields += [(*f[:3], 1) for f in fields if leaning and f[0] >= LEANING[0] and f[1] >= LEANING[1]]
+    fields = [(length, size, prior_determinant(length, nodes), 0, 0.0) for length, size in pairs]
+    fields += [(*f[:3], 1, 0.0) for f in fields if leaning and f[0] >= LEANING[0] and f[1] >= LEANING[1]]
     return np.array(fields, dtype=FIELD)
+
+
+def fields_that_rise(nodes: int) -> Records:
+    """The same for curves that are expected to rise with the share: all of them lean, around that slope."""
+    fields = fields_tried(nodes, leaning=False)
+    fields["leans"], fields["rise"] = 1, PROPORTIONAL
+    return fields
 
 
 @cache
@@ -163,10 +172,11 @@ def line_at(x: float) -> float:
 
 
 @kernel
-def slope_of(posterior: Posterior, k: int, belief: Any) -> None:
+def slope_of(posterior: Posterior, k: int, belief: Any, rise: float) -> None:
     """What arm k's data tell of its slope, within `fit_arm`: a regression of what the fit leaves over on a line.
 
-    The line goes through the middle of what was seen, and its unit is the arm's rate. `lift` is that line less the fit to it.
+    The line goes through the middle of what was seen. Its unit is the arm's rate for a whole share; where curves are expected
+    to rise, for as much as was seen, which is in proportion. `lift` is that line less the fit to it.
     """
     weight, pull, mean, tilt = posterior.weight, posterior.pull, posterior.mean[k], posterior.tilt[k]
     lift, nodes, off = posterior.lift[k], weight.shape[0], LEVEL * belief.scale
@@ -177,6 +187,8 @@ def slope_of(posterior: Posterior, k: int, belief: Any) -> None:
         rest += pull[i]
     place = place / total if total > 0.0 else 0.5
     unit = max(0.0, belief.rate + rest / (total + 1.0 / (off * off)))
+    if rise > 0.0:
+        unit /= max(place, 1.0 / (nodes - 1))
     left = 0.0
     for i in range(nodes):
         lift[i] = weight[i] * unit * line_at(i / (nodes - 1) - place)
@@ -192,21 +204,24 @@ def slope_of(posterior: Posterior, k: int, belief: Any) -> None:
 
 
 @kernel
-def lean_together(posterior: Posterior, first: int, looked: int) -> float:
-    """Add to some arms' curves the slope that they have in common and their own part of it; gives the log evidence of that."""
+def lean_together(posterior: Posterior, first: int, looked: int, rise: float) -> float:
+    """Add to some arms' curves the slope that they have in common and their own part of it, around an expected `rise`.
+
+    Gives the log evidence of that.
+    """
     arms, own = posterior.told.shape[0], OWN * OWN
     known, said, evidence = 1.0 / (SHARED * SHARED), 0.0, 0.0
     for step in range(looked):
         k = (first + step) % arms
-        told, tug = posterior.told[k], posterior.tug[k]
+        told, tug = posterior.told[k], posterior.tug[k] - rise * posterior.told[k]
         follow = 1.0 / (1.0 + own * told)  # how far an arm's slope goes where that of all arms goes
         known += follow * told
         said += follow * tug
-        evidence += own * follow * tug * tug + math.log(follow)
+        evidence += own * follow * tug * tug + math.log(follow) + rise * (posterior.tug[k] + tug)
     for step in range(looked):
         k = (first + step) % arms
         follow = 1.0 / (1.0 + own * posterior.told[k])
-        slope = follow * said / known + own * follow * posterior.tug[k]
+        slope = rise + follow * said / known + own * follow * (posterior.tug[k] - rise * posterior.told[k])
         posterior.lean[k] = follow * follow / known + own * follow
         for i in range(posterior.mean.shape[1]):
             posterior.mean[k, i] += slope * posterior.lift[k, i]
@@ -251,7 +266,7 @@ def fit_arm(booked: Any, k: int, spread: Any, field: Any, belief: Any, posterior
     prior = field.determinant - 2.0 * nodes * math.log(amplitude) - 2.0 * math.log(off)
     posterior.sure[k], posterior.lean[k] = sure, 0.0
     if field.leans == 1:
-        slope_of(posterior, k, belief)
+        slope_of(posterior, k, belief, field.rise)
     return float(0.5 * (explained + level * left - determinant - math.log(sure) + prior + within))
 
 
@@ -288,7 +303,7 @@ def fit_all(booked: Any, spread: Any, field: Any, belief: Any, posterior: Poster
     for k in range(booked.shape[0]):
         fit_arm(booked, k, spread, field, belief, posterior)
     if field.leans == 1:
-        lean_together(posterior, 0, booked.shape[0])
+        lean_together(posterior, 0, booked.shape[0], field.rise)
     for k in range(booked.shape[0]):
         spread_of(posterior, k)
 

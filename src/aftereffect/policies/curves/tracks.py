@@ -113,7 +113,7 @@ def weigh_fields(
             k = (first + step) % arms
             evidence[j] += fit_arm(booked, k, spread, fields[j], belief, posterior)
         if fields[j].leans == 1:
-            evidence[j] += lean_together(posterior, first, looked)
+            evidence[j] += lean_together(posterior, first, looked, fields[j].rise)
 
 
 @kernel
