@@ -7,7 +7,7 @@ import pytest
 
 import aftereffect as ae
 from aftereffect.experiments import parity
-from aftereffect.experiments.parity import measure_gaps, measure_parity
+from aftereffect.experiments.parity import measure_gaps, measure_parity, measure_weekly_parity
 from aftereffect.experiments.robustness import (
     Drifts,
     explanations,
@@ -38,6 +38,27 @@ def test_a_row_is_what_simulate_gives(rows):
     assert found is not None
     assert rows[-1].violation == pytest.approx(tuple(found.mean_violation.mean(axis=0)))
     assert rows[-1].lost == pytest.approx(float(found.fair_regret[:, -1].mean()) / 600)
+
+
+def test_weekly_rows_are_what_simulate_gives_in_all_runs_and_where_the_even_split_is_fair(monkeypatch):
+    monkeypatch.setattr(parity, "SCENARIOS", (("patrol", 2), ("lending", 2)))
+    monkeypatch.setattr(parity, "WEEKS", (20, 40))
+    (_, row, *others) = measure_weekly_parity(6, 5)
+    family = ae.family("patrol", arms=2, memory=0.5, units=parity.UNITS)
+    fair, even = (ae.simulate(family, p, 40, 1, 6, 5) for p in (ae.FairThompson(), ae.policy("fixed")))
+    assert fair.parity is not None
+    assert even.parity is not None
+    there = even.parity.mean_violation[:, -1] == 0
+    assert 0 < there.sum() == row.runs_even_is_fair < 6
+    assert row.horizon == 40
+    assert row.even.violated == pytest.approx(1 - there.mean())
+    assert row.fair.utility == pytest.approx(fair.utility[:, -1].mean() / 40)
+    assert row.fair_there.utility == pytest.approx(fair.utility[there, -1].mean() / 40)
+    assert row.fair_there.violation == pytest.approx(fair.parity.mean_violation[there, -1].mean())
+    assert row.optimum == pytest.approx(np.mean([o.utility for o in fair.parity.optimum]))
+    assert [(r.runs_even_is_fair, r.fair_there) for r in others] == [
+        (0, None)
+    ] * 2  # the even split is never fair there
 
 
 def test_gaps_are_those_of_the_relaxation():

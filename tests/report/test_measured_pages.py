@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from aftereffect.experiments.parity import Kept, WeeklyRow
 from aftereffect.report import fairness_page, theory_page
 
 SLOPE = {"estimate": 0.1234, "low": 0.11, "high": 0.135, "predicted": 0.1}
@@ -89,18 +91,21 @@ def test_a_part_of_the_fairness_page_that_was_not_measured_stays(
         fairness_page.WEEKLY_END,
     )
     page.write_text("\n".join(marks))
-    weekly = {
-        "problem": "loan",
-        "arms": 2,
-        "horizon": 104,
-        "policy": "fair-thompson",
-        "utility": 0.5,
-        "violated": 0.25,
-        "violation": 0.0125,
-    }
-    (tmp_path / "parity.json").write_text(json.dumps({"seed": 7, "weekly_instances": 20, "weekly": [weekly]}))
+    fair, even = Kept(0.5, 0.25, 0.0125), Kept(0.75, 0.5, 0.025)
+    there = {"runs_even_is_fair": 3, "fair_there": Kept(0.25, 0.125, 0.5), "even_there": Kept(0.2, 0.0, 0.0)}
+    nowhere = {"runs_even_is_fair": 0, "fair_there": None, "even_there": None}
+    weekly = [
+        asdict(WeeklyRow("loan", 2, horizon=104, optimum=0.625, fair=fair, even=even, **there)),
+        asdict(WeeklyRow("lending", 2, horizon=104, optimum=0.625, fair=fair, even=even, **nowhere)),
+    ]
+    (tmp_path / "parity.json").write_text(json.dumps({"seed": 7, "weekly_instances": 20, "weekly": weekly}))
     _run(fairness_page, monkeypatch, str(tmp_path / "parity.json"), "--docs", str(tmp_path))
     text = page.read_text()
     assert "kept" in text
     assert "old" not in text.split()
-    assert "| loan, K 2 | 104 | fair-thompson | 0.5000 | 25% | 0.0125 |" in text
+    rows = [line for line in text.splitlines() if line.startswith("| l")]
+    assert rows == [
+        "| loan, K 2 | 104 | 0.5000 / 0.7500 | 0.6250 | 25.0% / 50.0% | 0.0125 / 0.0250 |",
+        "| lending, K 2 | 104 | 0.5000 / 0.7500 | 0.6250 | 25.0% / 50.0% | 0.0125 / 0.0250 |",
+        "| loan, K 2 | 104 | 3 | 0.2500 / 0.2000 | 12.5% / 0 | 0.5000 / 0 |",
+    ]

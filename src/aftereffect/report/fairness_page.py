@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from aftereffect.experiments.parity import UNITS, GapRow, ParityRow, WeeklyRow
+from aftereffect.experiments.parity import UNITS, GapRow, Kept, ParityRow, WeeklyRow
 from aftereffect.report.measured import write_measured
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+KEPT = ("fair", "even", "fair_there", "even_there")
 WEEKLY_BEGIN, WEEKLY_END = "<!-- weekly: begin -->", "<!-- weekly: end -->"
 
 
@@ -48,19 +49,44 @@ def measured_section(rows: Sequence[ParityRow], gaps: Sequence[GapRow], horizon:
 
 
 def weekly_section(rows: Sequence[WeeklyRow], instances: int, seed: int) -> str:
-    """The table of weekly decisions in Markdown."""
+    """The tables of weekly decisions in Markdown: all runs, and those in which the even split is fair."""
     lines = [
         f"{UNITS} units a round, memory .5 told, tolerance .1, seed {seed}; {instances} runs on `lending`, {instances} drawn "
-        "instances of the others; means over runs, a round, from round 1 on.",
+        "instances of the others; means over runs, a round, from round 1 on: `fair-thompson` / even split. The fair optimum is "
+        "the best that a fair split can earn; where the even split has more, it is in violation.",
         "",
-        "| problem | T | policy | utility | rounds in violation | violation |",
+        "| problem | T | utility | fair optimum | rounds in violation | violation |",
         "|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {r.problem}, K {r.arms} | {r.horizon} | {r.policy} | {r.utility:.4f} | {r.violated:.0%} | {r.violation:.4f} |"
-        for r in sorted(rows, key=lambda r: (r.problem, r.arms, r.horizon))
+        f"| {_problem(r)} | {r.horizon} | {r.fair.utility:.4f} / {r.even.utility:.4f} | {r.optimum:.4f} "
+        f"| {r.fair.violated:.1%} / {r.even.violated:.1%} | {r.fair.violation:.4f} / {r.even.violation:.4f} |"
+        for r in rows
+    ]
+    lines += [
+        "",
+        "The same in the runs in which the even split is fair, so that one may stay there:",
+        "",
+        "| problem | T | runs | utility | rounds in violation | violation |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {_problem(r)} | {r.horizon} | {r.runs_even_is_fair} | {r.fair_there.utility:.4f} / {r.even_there.utility:.4f} "
+        f"| {r.fair_there.violated:.1%} / 0 | {r.fair_there.violation:.4f} / 0 |"
+        for r in rows
+        if r.fair_there is not None and r.even_there is not None
     ]
     return "\n".join(lines)
+
+
+def _problem(row: WeeklyRow) -> str:
+    return f"{row.problem}, K {row.arms}"
+
+
+def _weekly_row(found: dict[str, Any]) -> WeeklyRow:
+    """A row as it was written down."""
+    kept = {name: value if value is None else Kept(**value) for name, value in found.items() if name in KEPT}
+    return WeeklyRow(**{**found, **kept})
 
 
 def replace_measured(text: str, section: str, begin: str = BEGIN, end: str = END) -> str:
@@ -74,7 +100,7 @@ def replace_measured(text: str, section: str, begin: str = BEGIN, end: str = END
 
 def page(found: dict[str, Any], before: str) -> str:
     """The page with what was measured; a part that was not measured stays."""
-    weekly = weekly_section([WeeklyRow(**r) for r in found["weekly"]], found["weekly_instances"], found["seed"])
+    weekly = weekly_section([_weekly_row(r) for r in found["weekly"]], found["weekly_instances"], found["seed"])
     text = replace_measured(before, weekly, WEEKLY_BEGIN, WEEKLY_END)
     if "rows" in found:
         rows, gaps = [ParityRow(**r) for r in found["rows"]], [GapRow(**g) for g in found["gaps"]]
