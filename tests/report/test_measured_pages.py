@@ -92,7 +92,11 @@ def test_a_part_of_the_fairness_page_that_was_not_measured_stays(
     )
     page.write_text("\n".join(marks))
     fair, even = Kept(0.5, 0.25, 0.0125), Kept(0.75, 0.5, 0.025)
-    there: dict[str, Any] = {"runs_even_is_fair": 3, "fair_there": Kept(0.25, 0.125, 0.5), "even_there": Kept(0.2, 0.0, 0.0)}
+    there: dict[str, Any] = {
+        "runs_even_is_fair": 3,
+        "fair_there": Kept(0.25, 0.125, 0.5),
+        "even_there": Kept(0.2, 0.0, 0.0),
+    }
     nowhere: dict[str, Any] = {"runs_even_is_fair": 0, "fair_there": None, "even_there": None}
     weekly = [
         asdict(WeeklyRow("loan", 2, horizon=104, optimum=0.625, fair=fair, even=even, **there)),
