@@ -64,7 +64,7 @@ def test_every_target_is_surely_fair_or_home_or_seems_fairest_or_may_be_fair():
                 ways.add("sure")
             elif np.ptp(state.measures[rows, curves.target]) <= min(gaps) + 1e-3:  # the interval's last half
                 ways.add("fairest")
-            elif stage != MOVING and np.ptp(state.measures[rows, curves.home]) <= 0.15:
+            elif stage != MOVING and np.ptp(state.measures[rows, curves.home]) <= 0.75 * 0.3:
                 assert curves.levels.tolist() == curves.target.tolist() == curves.home.tolist()
                 ways.add("home")
             else:

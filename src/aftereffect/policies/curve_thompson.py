@@ -46,7 +46,15 @@ from aftereffect.policies.curves.fit import (
     fields_tried,
     fresh_spread,
 )
-from aftereffect.policies.curves.forgetting import FORETOLD, POWERS, drift_seen, evidence_of_drift, fresh_scores
+from aftereffect.policies.curves.forgetting import (
+    FORETOLD,
+    POWERS,
+    drift_seen,
+    evidence_of_drift,
+    fresh_leads,
+    fresh_scores,
+    from_the_first_round,
+)
 from aftereffect.policies.curves.look import look, mix, review
 from aftereffect.policies.curves.outlook import mark_never_visited, outlook
 from aftereffect.policies.curves.sense import check_curves
@@ -102,7 +110,7 @@ def ask(state: CurvesState, t: int, allocation: Floats) -> None:
 
 
 def tell(state: CurvesState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
-    take_in(state, allocation, seen, reward)
+    take_in(state, t, allocation, seen, reward)
 
 
 def skip(state: CurvesState, t: int, allocation: Floats) -> None:
@@ -116,9 +124,9 @@ def drop_fields(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None
 
 def add_bank(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
     """Version 2: there was no bank as fast as the last, and of the evidence of drift only the latest was kept."""
-    saved["now"] = {**saved["now"], "moved": [evidence_of_drift(np.array(saved["scores"]))]}
+    saved["now"] = {**saved["now"], "moved": [evidence_of_drift(np.array(from_the_first_round(saved["scores"])))]}
     for name in ("scores", "leads"):
-        saved[name] = [*saved[name], *fresh[name].tolist()[len(saved[name]) :]]
+        saved[name] = [*saved[name], *fresh["leads"].tolist()[len(saved[name]) :]]
     saved["banks"] = [*saved["banks"], *[0.0] * (len(BOOKED.names or ()) * fresh["banks"][0].size)]
     one = len(FORETOLD.names or ()) * fresh["foretold"][0].size
     saved["foretold"] = [*saved["foretold"], *saved["foretold"][:one]]  # as without forgetting, until the next decision
@@ -140,14 +148,19 @@ def add_leaning(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None
         saved[name] = np.concatenate([rows, least], axis=1).ravel().tolist()
 
 
+def weigh_starts(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Version 5: drift was taken to have begun in the first round."""
+    saved["scores"] = from_the_first_round(saved["scores"])
+
+
 register_rule(
     CurvesState,
     ask,
     tell,
     skip,
     scratch=(*WORKSPACE, *GIVEN),
-    version=5,
-    migrations={1: drop_fields, 2: add_bank, 3: name_rows, 4: add_leaning},
+    version=6,
+    migrations={1: drop_fields, 2: add_bank, 3: name_rows, 4: add_leaning, 5: weigh_starts},
 )
 
 
@@ -219,7 +232,7 @@ class CurveThompson(Policy):
             impact=impact,
             powers=np.array(POWERS),
             scores=fresh_scores(),
-            leads=fresh_scores(),
+            leads=fresh_leads(),
             banks=np.zeros((len(tracks) + ages - 1, arms, nodes), dtype=BOOKED),
             foretold=np.zeros((ages, arms, nodes), dtype=FORETOLD),
             noise=np.full((arms, nodes), 0.25),

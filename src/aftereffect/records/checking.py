@@ -90,7 +90,7 @@ def foretell(policy: PlainCurves, fit: Fit) -> tuple[Floats, Floats]:
             settle_noise(before, t + 1)
             curves = components(before, fit.home, least=0.05)
             spread, parts, arms = before.spread, np.arange(len(curves.weight))[:, None], np.arange(table.arms)
-        take_in(state, table.shares[t], table.trials[t], np.nan_to_num(table.rewards[t]))
+        take_in(state, t + 1, table.shares[t], table.trials[t], np.nan_to_num(table.rewards[t]))
         if t >= FIRST:
             nodes = np.minimum(fit.steps, (state.impact[curves.track] * fit.steps + 0.5).astype(np.int64))
             means, doubts = (told[parts, arms, nodes] for told in (curves.mean, curves.variance))

@@ -11,20 +11,25 @@ import pytest
 import aftereffect as ae
 from aftereffect.policies.curves.fit import BOOKED, fresh_spread
 from aftereffect.policies.curves.forgetting import (
+    ALARM,
     CLEARLY,
     FORETOLD,
     MOST,
     POWERS,
     RELUCTANCE,
+    STARTS,
     SUREST,
     TEMPERED,
     drift_seen,
     evidence_of_drift,
     forget,
+    fresh_leads,
     fresh_scores,
+    from_the_first_round,
     hand_down,
     judge_and_book,
     leading,
+    may_begin,
     trusted,
 )
 from aftereffect.simulation.runs import run_once
@@ -84,7 +89,8 @@ def test_banks_are_scored_by_what_they_foretold() -> None:
     gained = tosses * (log_likelihood(0.8) - log_likelihood(0.5))
     assert 0.0 < gained < MOST
     assert tosses * (log_likelihood(SUREST) - log_likelihood(0.5)) < -MOST  # a round says no more
-    assert scores == pytest.approx([0.0, gained - RELUCTANCE, -MOST - RELUCTANCE])
+    before = fresh_scores()[1]
+    assert scores == pytest.approx([0.0, before + TEMPERED * gained, before - TEMPERED * MOST])
     first = 2.0 + gained
     assert leads == pytest.approx([0.0, first, first - RELUCTANCE])  # never further behind
     assert banks["count"].sum(axis=(1, 2)).tolist() == [4.0, 4.0]
@@ -97,12 +103,12 @@ def test_a_shock_counts_once_for_all_arms_that_it_may_have_moved() -> None:
     for arms in (1, 2):
         foretold = np.zeros((2, arms, 5), dtype=FORETOLD)
         foretold["mean"][0], foretold["mean"][1] = 0.5, 0.6
-        scores, leads, banks = fresh_scores()[:2], fresh_scores()[:2], np.zeros((1, arms, 5), dtype=BOOKED)
+        scores, leads, banks = fresh_scores()[:2], fresh_leads()[:2], np.zeros((1, arms, 5), dtype=BOOKED)
         noise, spread = np.full((arms, 5), 0.25), fresh_spread(arms)
         spread["shock"] = 0.01
         seen, reward = np.full(arms, 1e9), np.full(arms, 0.7)
         judge_and_book(scores, leads, banks, foretold, noise, spread, np.zeros(arms), seen, reward)
-        found.append(scores[1] + RELUCTANCE)
+        found.append(scores[1] - fresh_scores()[1])
     assert found[0] > 0.0
     assert found[1] == pytest.approx(found[0], rel=1e-6)
 
@@ -119,15 +125,48 @@ def _scores(rates: list[float], seed: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_scores_fall_where_nothing_changes_and_rise_after_an_abrupt_change(seed: int) -> None:
+def test_scores_stay_low_where_nothing_changes_and_rise_after_an_abrupt_change(seed: int) -> None:
     still = _scores([0.3] * 600, seed)
-    assert np.all(still[-1, 1:] < -RELUCTANCE - 0.1)
-    assert still[-1, 2] < -RELUCTANCE - 1.0
-    assert still[:, 1:].max() < -RELUCTANCE + 5.0
+    assert still[:, 1:].max() < math.log(ALARM)
     changed = _scores([0.3] * 300 + [0.6] * 100, seed)
     assert np.array_equal(changed[:300], still[:300])
-    assert np.all(changed[399, 1:] > changed[299, 1:] + RELUCTANCE)
+    assert np.all(changed[399, 1:] > changed[299, 1:] + 10.0)
     assert np.all(changed[:, 0] == 0.0)
+
+
+def test_a_score_is_the_mean_over_when_drift_may_have_begun() -> None:
+    """Gains of a hundred rounds, and the mean of what they are worth from rounds 1, 16, 32 and 64 on; 16 starts to come."""
+    gains = np.random.default_rng(3).normal(0.0, 0.4, (100, 2))
+    scores = fresh_scores()[:3]
+    for t, gain in enumerate(gains, 1):
+        may_begin(scores, t)
+        scores[1:] += TEMPERED * gain
+    worth = [np.exp(TEMPERED * gains[start - 1 :].sum(axis=0)) for start in (1, 16, 32, 64)]
+    assert scores[1:] == pytest.approx(np.log(np.sum(worth, axis=0) / STARTS))
+    assert scores[0] == 0.0
+
+
+def test_there_are_as_many_starts_as_there_are_weights_for() -> None:
+    scores, begun = fresh_scores(), 1
+    for power in range(40):
+        for t in {2**power - 1, 2**power, 2**power + 1} - {0}:
+            before = scores.copy()
+            may_begin(scores, t)
+            begun += int(scores[1] > before[1])
+    assert begun == STARTS
+    assert scores[1:] == pytest.approx(0.0)  # all weights are out
+    high = np.array([0.0, 800.0, -800.0])
+    may_begin(high, 64)
+    assert high == pytest.approx([0.0, 800.0, -math.log(STARTS)])
+
+
+def test_drift_after_a_long_quiet_past_is_seen_as_soon_as_one_from_the_start() -> None:
+    """What foretold worse while nothing changed need not be made up for: the score soon follows the latest start."""
+    scores = fresh_scores()[:2]
+    for t in range(1, 3000):
+        may_begin(scores, t)
+        scores[1] += TEMPERED * (-0.05 if t <= 2048 else 0.05)
+    assert scores[1] > math.log(ALARM)
 
 
 def test_another_bank_is_trusted_when_it_leads_clearly() -> None:
@@ -161,14 +200,14 @@ def test_after_an_abrupt_change_the_past_begins_anew() -> None:
 
 
 def test_before_any_reward_no_drift_is_claimed() -> None:
-    assert evidence_of_drift(fresh_scores()) == pytest.approx(0.0)
+    assert evidence_of_drift(fresh_scores()) == pytest.approx(-math.log(STARTS))
     found = drift_seen(0.0, np.array(POWERS), 0)
     assert found == {"drifting": False, "log10_evidence": 0.0, "trusts_latest": 1.0}
 
 
 def test_evidence_of_drift_is_the_mean_ratio() -> None:
     scores = np.array([0.0, 4.0, -30.0, -11.0])
-    expected = math.log(np.exp(TEMPERED * (scores[1:] + RELUCTANCE)).mean())
+    expected = math.log(np.exp(scores[1:]).mean())
     assert evidence_of_drift(scores) == pytest.approx(expected)
 
 
@@ -209,3 +248,10 @@ def test_it_follows_responses_that_change_places() -> None:
     said = ae.CurveThompson(memory=0.5).explain(done.state, ae.Setting(2, memory=0.5), 40_001, done.allocation[-1])
     assert said["drift"]["drifting"]
     assert said["drift"]["trusts_latest"] < 1.0
+
+
+def test_scores_of_earlier_versions_count_from_the_first_round() -> None:
+    """They were not tempered, and had the odds against each bank in them."""
+    assert from_the_first_round([0.0, -RELUCTANCE, 8.0 - RELUCTANCE]) == pytest.approx(
+        [0.0, -math.log(STARTS), TEMPERED * 8.0 - math.log(STARTS)]
+    )

@@ -76,14 +76,14 @@ def live_through(state: CurvesState, shares: Floats, seen: Floats, rewards: Floa
     for t in range(shares.shape[0]):
         review(state, t + 1)
         look(state, t + 1)
-        take_in(state, shares[t], seen[t], rewards[t])
+        take_in(state, t + 1, shares[t], seen[t], rewards[t])
 
 
 @kernel
 def take_in_all(state: CurvesState, shares: Floats, seen: Floats, rewards: Floats) -> None:
     """Book every round."""
     for t in range(shares.shape[0]):
-        take_in(state, shares[t], seen[t], rewards[t])
+        take_in(state, t + 1, shares[t], seen[t], rewards[t])
 
 
 def settle_noise(state: CurvesState, t: int) -> None:

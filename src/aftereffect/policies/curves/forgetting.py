@@ -2,11 +2,12 @@
 
 Responses may drift. A bank that forgets gives an observation of round s the weight (s/t)^power in round t, so it rests on the
 latest 1/(power + 1) of the past, on whatever time scale things change. Each bank says in advance what a round's mean rewards
-will be, and how sure it is of that; its score is the log likelihood it gave to what came, as tosses of a coin that count for
-as much as the rewards' noise and the uncertainty of the estimate leave of them, less that of the bank that forgets nothing.
-If the latter foretells rightly and surely, exp(score) of another has a mean of at most one at all times, so it ever exceeds
-1/a with a chance of at most a (Ville's inequality); what it foretells is estimated, so the alarm takes the evidence to a
-power below one, and its error is measured.
+will be, and how sure it is of that; it gains the log likelihood it gave to what came, as tosses of a coin that count for as much
+as the rewards' noise and the uncertainty of the estimate leave of them, less that of the bank that forgets nothing. If the
+latter foretells rightly and surely, exp(gains from some round on) of another has a mean of at most one at all times, and so has
+its mean over the STARTS rounds at which drift may have begun, which is the bank's score, so that a long quiet past need not be
+made up for. It ever exceeds 1/a with a chance of at most a (Ville's inequality); what is foretold is estimated, so the alarm
+takes gains to a power below one, and its error is measured.
 
 A bank that has led loses its lead to what foretells better *now*: none is ever further than RELUCTANCE behind the first. When a
 faster bank takes over, responses have changed, and what the slower ones hold beyond it is from before: they take over what it
@@ -18,6 +19,7 @@ holds, and then forget it more slowly. So after an abrupt change the past begins
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,9 @@ from aftereffect.policies.curves.fit import book, node_of
 
 FORETOLD = np.dtype([("mean", "f8"), ("variance", "f8")])
 ALARM = 20.0  # evidence ratio at which responses count as drifting
-TEMPERED = 0.6  # power to which evidence is taken before anybody is told: what is foretold is estimated
+STARTS = 20  # rounds at which drift may have begun, each as likely: the first, and from FIRST on always twice as late
+FIRST = 16
+TEMPERED = 0.9  # power to which evidence is taken before anybody is told: what is foretold is estimated
 SUREST = 1e-3  # no reward is foretold with more certainty: one surprise must not decide
 POWERS = (0.0, 3.0, 15.0, 63.0)  # all of the past, its latest quarter, sixteenth, 64th
 RELUCTANCE = 12.0  # log odds against each bank that forgets, before any reward: most worlds stand still
@@ -37,8 +41,23 @@ CLEARLY = 3.0  # log odds by which another bank must lead to be trusted instead
 
 
 def fresh_scores() -> Floats:
-    """The banks before any reward."""
+    """What speaks for each bank before any reward: of the rounds at which drift may have begun, the first."""
+    return np.array([0.0, *(-math.log(STARTS) for _ in POWERS[1:])])
+
+
+def fresh_leads() -> Floats:
+    """How the banks stand before any reward."""
     return np.array([0.0, *(-RELUCTANCE for _ in POWERS[1:])])
+
+
+@kernel
+def may_begin(scores: Floats, t: int) -> None:
+    """Drift may begin in round t, if that is one of the STARTS."""
+    if t < FIRST or t & (t - 1) != 0 or t >= FIRST << (STARTS - 1):
+        return
+    for j in range(1, scores.shape[0]):
+        top = max(scores[j], 0.0)
+        scores[j] = top + math.log(math.exp(scores[j] - top) + math.exp(-top) / STARTS)
 
 
 @helper
@@ -105,7 +124,7 @@ def judge_and_book(
 ) -> None:
     """Judge every bank by what it foretold for these rewards, then book them in those that forget.
 
-    Scores say whether responses have drifted at all; leads, which bank to trust now: none is ever further than RELUCTANCE
+    Scores say whether responses have drifted at all, leads which bank to trust now: none is ever further than RELUCTANCE
     behind the first, so that a long quiet past does not have to be made up for once things change. A round counts for as
     many tosses of a coin as its mean's variance makes it, that of the estimate included, and for MOST at most. A shock may be
     common to all arms: then all arms together say of it what one does.
@@ -125,7 +144,7 @@ def judge_and_book(
                 gain += tosses * (_surprise(mean, reward[k]) - _surprise(foretold[j, k, node].mean, reward[k]))
                 book(banks[j - 1], k, impact[k], seen[k], reward=reward[k], noise=noise[k, node], shock=spread[k].shock)
         gain = max(-MOST, min(MOST, gain))
-        scores[j] += gain
+        scores[j] += TEMPERED * gain
         leads[j] += gain
     top = leads[0]
     for j in range(1, leads.shape[0]):
@@ -142,8 +161,13 @@ def evidence_of_drift(scores: Floats) -> float:
     for j in range(1, others + 1):
         top = max(top, scores[j])
     for j in range(1, others + 1):
-        total += math.exp(TEMPERED * (scores[j] - top))
-    return float(math.log(total / others) + TEMPERED * (top + RELUCTANCE))
+        total += math.exp(scores[j] - top)
+    return float(math.log(total / others) + top)
+
+
+def from_the_first_round(scores: Sequence[float]) -> list[float]:
+    """Scores as they were once kept: gains from the first round on, with the odds against each bank."""
+    return [0.0, *(TEMPERED * (score + RELUCTANCE) - math.log(STARTS) for score in scores[1:])]
 
 
 def drift_seen(strongest: float, powers: Floats, age: int) -> dict[str, Any]:

@@ -12,7 +12,14 @@ from aftereffect._random import Words
 from aftereffect.model.curves import Floats, Records
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.curves.fit import Posterior
-from aftereffect.policies.curves.forgetting import evidence_of_drift, forget, hand_down, judge_and_book, leading
+from aftereffect.policies.curves.forgetting import (
+    evidence_of_drift,
+    forget,
+    hand_down,
+    judge_and_book,
+    leading,
+    may_begin,
+)
 from aftereffect.policies.curves.tracks import book_all, move_on
 
 TUNED = {
@@ -130,7 +137,7 @@ def trust(state: CurvesState, t: int) -> None:
 
 
 @kernel
-def take_in(state: CurvesState, allocation: Floats, seen: Floats, reward: Floats) -> None:
+def take_in(state: CurvesState, t: int, allocation: Floats, seen: Floats, reward: Floats) -> None:
     """Book a round's rewards on every track, judge the ways to forget, and count."""
     now = state.now[0]
     move_on(state.tracks, state.impact, allocation, seen, True)
@@ -140,6 +147,7 @@ def take_in(state: CurvesState, allocation: Floats, seen: Floats, reward: Floats
         hits = seen[k] * reward[k]
         if abs(hits - math.floor(hits + 0.5)) > WHOLE * max(1.0, hits):
             now.measured = 1  # no count of successes: rewards may scatter less than coins do
+    may_begin(state.scores, t)
     forgetful, impact = state.banks[state.tracks.shape[0] :], state.impact[now.track]
     judge_and_book(
         state.scores,
