@@ -48,32 +48,40 @@ def _told(policy: ae.FairThompson, rounds: int, arms: int = 3, **start):
         agent.tell(rewards, measures=(random.random(arms) < np.array([0.2, 0.4, 0.8])[:arms] * p).astype(float))
 
 
-def test_every_target_is_surely_fair_or_home_or_seems_fairest_or_may_be_fair():
+def _half_way(home, levels):
+    """Levels that are half of the way, within rounding."""
+    return lambda x: np.abs(np.array(levels) - (home + x) / 2).max() <= 1.0
+
+
+def test_every_target_is_surely_fair_or_home_or_half_way_to_what_seems_fairest_or_may_be_fair():
     """Against enumeration, from the values it compared last and what it believes of the measures."""
     grid = [np.array([a, b, 12 - a - b]) for a in range(13) for b in range(13 - a)]
-    rows, ways, hold_until = np.arange(3), set(), 0
+    rows, ways, hold_until, before = np.arange(3), set(), 0, np.array([4, 4, 4])
     for t, p, agent in _told(ae.FairThompson(tolerance=0.3, memory=0.3, levels=12), 600):
         state, curves = agent.state, agent.state.curves
         if t >= hold_until:  # decided in this round
             value, low, high = curves.value, state.lowest, state.highest
             sure = [x for x in grid if high[rows, x].max() - low[rows, x].min() <= 0.3 + 1e-12]
             gaps = [np.ptp(state.measures[rows, x]) for x in grid]
-            stage = int(curves.now[0]["stage"])
+            stage, is_half_way = int(curves.now[0]["stage"]), _half_way(before, curves.target)
             if sure:
                 assert value[rows, curves.target].sum() == pytest.approx(max(value[rows, x].sum() for x in sure))
                 ways.add("sure")
-            elif np.ptp(state.measures[rows, curves.target]) <= min(gaps) + 1e-3:  # the interval's last half
-                ways.add("fairest")
-            elif stage != MOVING and np.ptp(state.measures[rows, curves.home]) <= 0.75 * 0.3:
-                assert curves.levels.tolist() == curves.target.tolist() == curves.home.tolist()
+            elif np.ptp(state.measures[rows, before]) <= 0.75 * 0.3:
+                assert curves.levels.tolist() == curves.target.tolist() == before.tolist()
                 ways.add("home")
+            elif min(gaps) <= 0.3:
+                fairest = [x for x, gap in zip(grid, gaps, strict=True) if gap <= min(gaps) + 1e-3]  # the last half
+                assert any(map(is_half_way, fairest))
+                ways.add("fairest")
             else:
-                assert min(gaps) > 0.3
                 able = [x for x in grid if low[rows, x].max() - high[rows, x].min() <= 0.3 + 1e-12]
-                assert value[rows, curves.target].sum() == pytest.approx(max(value[rows, x].sum() for x in able))
+                best = max(value[rows, x].sum() for x in able)
+                assert any(is_half_way(x) for x in able if value[rows, x].sum() > best - 1e-9)
             assert np.rint(p * 12).astype(int).tolist() == curves.levels.tolist()
             if stage == MOVING:
                 assert curves.levels.tolist() == curves.home.tolist() == curves.target.tolist()
+            before = curves.home.copy()
         hold_until = int(curves.now[0]["hold_until"])
     assert ways >= {"sure", "fairest"}
 
@@ -115,7 +123,7 @@ def test_the_first_it_tries_is_to_give_more_to_the_group_that_is_behind(ahead):
         assert agent.state.booked["rounds"][0, 0].sum() < 20
         agent.tell([0.5, 0.5], trials=[100, 100], measures=means)
         p = agent.ask()
-    assert 0.2 < p[ahead] < 0.5
+    assert 0.3 < p[ahead] < 0.5
 
 
 @pytest.mark.parametrize("slope", [0.6, -0.6])

@@ -6,8 +6,8 @@ as many as were seen of its arm. An allocation is surely fair if all measures, t
 into a band of the tolerance's width. Estimates are over all fields that the evidence leaves in, so they are in doubt where nobody
 has looked, and it goes in small steps from what it has seen. Home, and every target of a trial, is the best allocation among the
 surely fair ones, by the oracle of `fair_optimum`; what a trial is worth is judged as there. Where none is surely fair, home stays
-if it seems to be well within the tolerance; if not, what seems fairest is deployed, or what may be fair where the estimates
-see nothing that is. There is no guarantee: it is judged by measurement.
+if it seems to be well within the tolerance; if not, it goes half of the way to what seems fairest, or to what may be fair where
+the estimates see nothing that is. There is no guarantee: it is judged by measurement.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ from aftereffect.policies.curves.sense import (
 )
 from aftereffect.policies.curves.state import CurvesState, copy_levels, patience
 from aftereffect.policies.curves.tracks import weigh_fields
+from aftereffect.policies.curves.trial import part_way
 from aftereffect.policies.grid import deploy_levels
 from aftereffect.policies.rules import Saved, register_rule
 from aftereffect.policies.rules import skip as skip_curves
@@ -71,6 +72,7 @@ from aftereffect.policies.state_files import arrays_of, carry_over
 CELLS, USUAL_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
 SURE = 2.0  # times the caution: deviations of a measure's estimate that must fit into the tolerance, at first
 WELL = 0.75  # of the tolerance: home stays, though not surely fair, while its measures seem to be within that
+HALF = 0.5  # of the way to what only seems fairer: what is seen there says more
 HALVINGS = 10  # of the interval in which the smallest tolerance lies that the estimates allow: to a thousandth
 
 
@@ -148,8 +150,8 @@ def choose_narrowest(state: FairThompsonState, levels: Ints) -> float:
 def choose_fair(state: FairThompsonState, levels: Ints) -> None:
     """The best levels that are surely fair.
 
-    Without such: home if that is well within the tolerance; else what seems fairest, not what only just seems fair and earns
-    most, for estimates err; where nothing seems fair at all, what may be.
+    Without such: home if that is well within the tolerance; else half of the way to what seems fairest, not to what only just
+    seems fair and earns most, for estimates err; where nothing seems fair at all, to what may be.
     """
     tolerance, measures = state.settings[0].tolerance, state.measures
     state.now[0].tolerance = tolerance
@@ -158,9 +160,11 @@ def choose_fair(state: FairThompsonState, levels: Ints) -> None:
     if is_well_within(state):
         copy_levels(state.curves.home, levels)
         return
-    some = choose(state, measures, measures, tolerance, levels) > -math.inf
-    if some or choose(state, state.highest, state.lowest, tolerance, levels) == -math.inf:
-        state.now[0].tolerance = max(tolerance, choose_narrowest(state, levels))
+    home, target = state.curves.home, state.curves.spare
+    some = choose(state, measures, measures, tolerance, target) > -math.inf
+    if some or choose(state, state.highest, state.lowest, tolerance, target) == -math.inf:
+        state.now[0].tolerance = max(tolerance, choose_narrowest(state, target))
+    part_way(home, target, HALF, levels)
 
 
 @kernel
