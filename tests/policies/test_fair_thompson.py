@@ -178,7 +178,26 @@ def test_explanations_say_what_measures_are_believed():
         assert said["estimated_gap"] == pytest.approx(np.ptp(measures))
         assert said["tolerance"] == 0.15
         assert "favourite" not in said
+        assert f"{said['estimated_gap']:.2g} apart, 0.15 is allowed." in agent.explain(words=True)
         assert {"stage", "home", "memory", "model", "drift"} <= set(said)
+
+
+def test_it_says_when_a_split_is_chosen_for_fairness_sake():
+    """One group is behind at the even split: the reason is not that another split earns more."""
+    agent, stages = ae.FairThompson(tolerance=0.1, memory=0.5).start(2, names=["north", "south"], seed=3), []
+    for _ in range(40):
+        p = agent.ask()
+        stages.append(agent.explain()["stage"])
+        words = agent.explain(words=True)
+        assert "; they are " in words
+        assert "apart, 0.1 is allowed." in words
+        if stages[-1] == "fairer":
+            assert "goes half of the way to where measures seem closest together" in words
+            assert "by more than they could be wrong" not in words
+        agent.tell([0.5, 0.5], trials=[100, 100], measures=[0.5 + 0.9 * (p[0] - 0.5), 0.2 + 0.6 * (p[1] - 0.5)])
+    assert "fairer" in stages
+    assert stages[-1] in ("home", "moving", "trying", "searching")  # surely fair by now
+    assert agent.explain()["estimated_gap"] < 0.1
 
 
 def test_it_resumes_bit_by_bit_and_saves_no_workspace(tmp_path: Path):

@@ -154,6 +154,9 @@ STAGES = {
     "trying": "This is a trial: part of the way to a split that may well be better, as far as the look is worth its price.",
     "searching": "This is a search: it looks where little is known and a better split could hide.",
     "moving": "The estimates favour this split by more than they could be wrong, so it becomes the one to hold.",
+    "seems fair": "No split is surely within the tolerance yet; this one seems to be well within it, so it stays.",
+    "fairer": "No split is surely within the tolerance yet: it goes half of the way to where measures seem closest together.",
+    "perhaps fair": "No split seems to be within the tolerance: it goes half of the way to one that may be.",
     "approach": "The allocation is held until the past has settled; nothing is learned from these rounds yet.",
     "estimation": "The past has settled; these rounds count for the estimates.",
     "sweep": "Every level is tried before any are compared.",
@@ -230,10 +233,21 @@ def _sure(reasons: Mapping[str, Any]) -> str:
         lines.append(f"It is expected to earn {reasons['expected']:.3g} a unit once the past has settled.")
     if known:
         lines.append(f"Estimated responses there: {', '.join(known)}.")
+    if "tolerance" in reasons:
+        lines.append(_fairness(reasons))
     memory = reasons.get("memory", {})
     if "estimate" in memory:
         lines.append(_memory(memory))
     return "How sure: " + " ".join(lines) if lines else ""
+
+
+def _fairness(reasons: Mapping[str, Any]) -> str:
+    measures = ", ".join(f"{arm['arm']} {arm['measure']:.3g}" for arm in reasons["arms"])
+    gap, tolerance = reasons["estimated_gap"], reasons["tolerance"]
+    said = f"Estimated measures there: {measures}; they are {gap:.2g} apart, {tolerance:.2g} is allowed."
+    if "tolerance_seems_unattainable_using" in reasons:
+        said += f" By the estimates no split has them closer than {reasons['tolerance_seems_unattainable_using']:.2g}."
+    return said
 
 
 def _memory(memory: Mapping[str, Any]) -> str:

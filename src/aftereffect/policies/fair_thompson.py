@@ -77,7 +77,10 @@ HALVINGS = 10  # of the interval in which the smallest tolerance lies that the e
 
 
 SETTINGS = np.dtype([("tolerance", "f8")])
-NOW = np.dtype([("field", "i8"), ("tolerance", "f8")])  # the measures' smoothness in use; the tolerance as last used
+# the measures' smoothness in use, for which reason the last decision may be fair, and the tolerance as it used it
+NOW = np.dtype([("field", "i8"), ("fair", "i8"), ("tolerance", "f8")])
+SURELY, WELL_WITHIN, FAIRER, PERHAPS = range(4)
+STAGES = {WELL_WITHIN: "seems fair", FAIRER: "fairer", PERHAPS: "perhaps fair"}  # of decisions for fairness' sake alone
 
 
 class FairThompsonState(NamedTuple):
@@ -153,17 +156,20 @@ def choose_fair(state: FairThompsonState, levels: Ints) -> None:
     Without such: home if that is well within the tolerance; else half of the way to what seems fairest, not to what only just
     seems fair and earns most, for estimates err; where nothing seems fair at all, to what may be.
     """
-    tolerance, measures = state.settings[0].tolerance, state.measures
-    state.now[0].tolerance = tolerance
+    now, tolerance, measures = state.now[0], state.settings[0].tolerance, state.measures
+    now.tolerance, now.fair = tolerance, SURELY
     if choose(state, state.lowest, state.highest, tolerance, levels) > -math.inf:
         return
     if is_well_within(state):
+        now.fair = WELL_WITHIN
         copy_levels(state.curves.home, levels)
         return
     home, target = state.curves.home, state.curves.spare
+    now.fair = PERHAPS
     some = choose(state, measures, measures, tolerance, target) > -math.inf
     if some or choose(state, state.highest, state.lowest, tolerance, target) == -math.inf:
-        state.now[0].tolerance = max(tolerance, choose_narrowest(state, target))
+        now.fair = FAIRER
+        now.tolerance = max(tolerance, choose_narrowest(state, target))
     part_way(home, target, HALF, levels)
 
 
@@ -298,6 +304,11 @@ def name_rows(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
     named(spread=("spread.dispersion", "spread.shock"), tolerance=places, field=("now.field",))(saved, fresh)
 
 
+def add_reason(saved: Saved, fresh: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Version 3: the reason for which a decision may be fair was not kept."""
+    saved["now"] = {**saved["now"], "fair": [SURELY]}
+
+
 register_rule(
     FairThompsonState,
     ask,
@@ -305,8 +316,8 @@ register_rule(
     skip,
     note,
     scratch=("fields", "lowest", "highest", "trial", "reach", "allowed", "behind"),
-    version=3,
-    migrations={1: drop_fields, 2: name_rows},
+    version=4,
+    migrations={1: drop_fields, 2: name_rows, 3: add_reason},
 )
 
 
@@ -381,6 +392,7 @@ class FairThompson(Policy):
     def check_state(self, state: FairThompsonState, fresh: FairThompsonState) -> None:
         check_curves(state.curves, fresh.curves)
         require_within("field", state.now["field"], 0, len(state.fields) - 1)
+        require_within("fair", state.now["fair"], SURELY, PERHAPS)
         require_within("tolerance", state.now["tolerance"], fresh.settings["tolerance"], 1.0)
         check_belief(state.belief)
         check_scatter(state.noise, state.spread)
@@ -399,7 +411,7 @@ class FairThompson(Policy):
         return resized
 
     def stage(self, state: FairThompsonState, t: int) -> str:
-        return stage_of(state.curves)
+        return STAGES.get(int(state.now[0]["fair"]), stage_of(state.curves))
 
     def explain(self, state: FairThompsonState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
         reasons = explain_curves(state.curves, self.grid(setting))
