@@ -35,7 +35,7 @@ TELLING = ((10_000, None), (208, 300))  # rounds and units a round where a wrong
 KNOWN, ESTIMATED, TOLD_RUNS, DRIFTING = 6, 40, 100, 100  # instances or runs of a row
 CHANGED, BANDED, QUIET = 20, 40, 12
 WEEKS, DEVIATION = 208, 0.02
-LARGEST, MANY, MANY_RUNS = 72, 20, 16  # runs of a scenario; arms, and runs with so many
+LARGEST, MANY, MANY_RUNS = 143, 20, 16  # runs of a scenario; arms, and runs with so many
 GROWTH = ((100_000, 16), (1_000_000, 16), (10_000_000, 4))  # rounds, and how many runs of each
 
 Part = dict[str, Any]
