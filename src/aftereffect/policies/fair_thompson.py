@@ -71,6 +71,9 @@ from aftereffect.policies.state_files import arrays_of, carry_over
 
 CELLS, USUAL_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
 SURE = 2.0  # times the caution: deviations of a measure's estimate that must fit into the tolerance, at first
+EASE = (
+    0.5  # part of that which goes as patience comes: near the edge half of the rounds would be in violation without any
+)
 WELL = 0.75  # of the tolerance: home stays, though not surely fair, while its measures seem to be within that
 HALF = 0.5  # of the way to what only seems fairer: what is seen there says more
 HALVINGS = 10  # of the interval in which the smallest tolerance lies that the estimates allow: to a thousandth
@@ -229,7 +232,7 @@ def mix_measures(state: FairThompsonState) -> None:
 def judge_measures(state: FairThompsonState, t: int) -> None:
     """What every level's measure is, and what it may be as far as one can be sure; how sure one must be eases with time."""
     curves = state.curves
-    sure = SURE * curves.tuning[0].caution * (1.0 - patience(curves, experience(curves, t)))
+    sure = SURE * curves.tuning[0].caution * (1.0 - EASE * patience(curves, experience(curves, t)))
     mix_measures(state)
     for k in range(state.measures.shape[0]):
         for i in range(state.measures.shape[1]):
