@@ -102,11 +102,14 @@ def test_a_part_of_the_fairness_page_that_was_not_measured_stays(
         asdict(WeeklyRow("loan", 2, horizon=104, optimum=0.625, fair=fair, even=even, **there)),
         asdict(WeeklyRow("lending", 2, horizon=104, optimum=0.625, fair=fair, even=even, **nowhere)),
     ]
-    (tmp_path / "parity.json").write_text(json.dumps({"seed": 7, "weekly_instances": 20, "weekly": weekly}))
+    (tmp_path / "parity.json").write_text(
+        json.dumps({"seed": 7, "weekly_instances": 20, "weekly": weekly, "commit": "0123456789"})
+    )
     _run(fairness_page, monkeypatch, str(tmp_path / "parity.json"), "--docs", str(tmp_path))
     text = page.read_text()
     assert "kept" in text
     assert "old" not in text.split()
+    assert text.count("Measured at commit 0123456.") == 1
     rows = [line for line in text.splitlines() if line.startswith("| l")]
     assert rows == [
         "| loan, K 2 | 104 | 0.5000 / 0.7500 | 0.6250 | 25.0% / 50.0% | 0.0125 / 0.0250 |",

@@ -25,6 +25,7 @@ from aftereffect.policies.curve_thompson import CurveThompson
 from aftereffect.policies.fair_thompson import FairThompson
 from aftereffect.policies.phased import HistoryUCB
 from aftereffect.policies.simple import Fixed
+from aftereffect.simulation.provenance import commit_of_checkout
 from aftereffect.simulation.result import Parity, Result
 from aftereffect.simulation.simulate import draw_instances, simulate
 from aftereffect.theory.fair_dual import fair_dual
@@ -193,6 +194,7 @@ def main() -> None:
         rows = measure_parity(HORIZON, INSTANCES, SEED, lambda line: print(line, file=sys.stderr, flush=True))
         found |= {"horizon": HORIZON, "instances": INSTANCES, "rows": [asdict(r) for r in rows]}
         found["gaps"] = [asdict(g) for g in measure_gaps(INSTANCES, SEED)]
+    found["commit"] = commit_of_checkout()
     write_output(given.out, json.dumps(found, indent=1).encode())
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from aftereffect.experiments.parity import UNITS, GapRow, Kept, ParityRow, WeeklyRow
-from aftereffect.report.measured import write_measured
+from aftereffect.report.measured import measured_at, write_measured
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 KEPT = ("fair", "even", "fair_there", "even_there")
@@ -100,11 +100,13 @@ def replace_measured(text: str, section: str, begin: str = BEGIN, end: str = END
 
 def page(found: dict[str, Any], before: str) -> str:
     """The page with what was measured; a part that was not measured stays."""
+    at = f"\n\n{measured_at(found)}".rstrip()
     weekly = weekly_section([_weekly_row(r) for r in found["weekly"]], found["weekly_instances"], found["seed"])
-    text = replace_measured(before, weekly, WEEKLY_BEGIN, WEEKLY_END)
+    text = replace_measured(before, weekly + at, WEEKLY_BEGIN, WEEKLY_END)
     if "rows" in found:
         rows, gaps = [ParityRow(**r) for r in found["rows"]], [GapRow(**g) for g in found["gaps"]]
-        text = replace_measured(text, measured_section(rows, gaps, found["horizon"], found["instances"], found["seed"]))
+        section = measured_section(rows, gaps, found["horizon"], found["instances"], found["seed"])
+        text = replace_measured(text, section + at)
     return text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,3 +20,8 @@ def write_measured(name: str, text: Callable[[Any, str], str]) -> None:
     page: Path = given.docs / name
     before = page.read_text() if page.exists() else ""
     print(write_output(page, text(json.loads(given.measured.read_text()), before).encode()))
+
+
+def measured_at(part: Mapping[str, Any]) -> str:
+    """With which code something was measured: parts of a page are measured one by one."""
+    return f"Measured at commit {part['commit'][:7]}." if part.get("commit") else ""

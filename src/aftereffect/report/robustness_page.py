@@ -22,7 +22,7 @@ from aftereffect.experiments.robustness import (
     UnknownMemory,
 )
 from aftereffect.policies.curves.trial import SHORT
-from aftereffect.report.measured import write_measured
+from aftereffect.report.measured import measured_at, write_measured
 
 Part = Mapping[str, Any]
 Row = TypeVar("Row")
@@ -272,15 +272,10 @@ def sections_of(page: str) -> dict[str, str]:
     return {part.split("\n", 1)[0].strip(): f"## {part.strip()}" for part in parts}
 
 
-def _measured_at(part: Part) -> str:
-    """Sections are measured one by one: each says with which code."""
-    return f"Measured at commit {part['commit'][:7]}." if part.get("commit") else ""
-
-
 def page(measured: Part, before: str = "") -> str:
     """The page with what was measured, and with what was there before of the rest."""
     found = sections_of(before) | {
-        title: f"## {title}\n\n{show(measured[name])}\n\n{_measured_at(measured[name])}"
+        title: f"## {title}\n\n{show(measured[name])}\n\n{measured_at(measured[name])}"
         for name, (title, show) in SECTIONS.items()
         if name in measured
     }
