@@ -1,6 +1,6 @@
 """Measured parity: how fair policies are on the catalog's problems, what it costs them, and where fixed multipliers fail.
 
-About ten minutes on two cores, the weekly part alone one:
+About four minutes on two cores, the weekly part alone one and a half:
 
 python -m aftereffect.experiments.parity --out out/parity.json [--weekly]
 """

@@ -72,7 +72,7 @@ from aftereffect.policies.state_files import arrays_of, carry_over
 CELLS, USUAL_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
 SURE = 2.0  # times the caution: deviations of a measure's estimate that must fit into the tolerance, at first
 EASE = (
-    0.5  # part of that which goes as patience comes: near the edge half of the rounds would be in violation without any
+    0.5  # part of that which goes as patience comes; without the rest a third of late rounds were just beyond the edge
 )
 WELL = 0.75  # of the tolerance: home stays, though not surely fair, while its measures seem to be within that
 HALF = 0.5  # of the way to what only seems fairer: what is seen there says more
