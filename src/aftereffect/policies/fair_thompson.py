@@ -71,9 +71,7 @@ from aftereffect.policies.state_files import arrays_of, carry_over
 
 CELLS, USUAL_LEVELS = 400, 200  # bands are compared cell by cell, so a decision costs the square of arms times levels
 SURE = 2.0  # times the caution: deviations of a measure's estimate that must fit into the tolerance, at first
-EASE = (
-    0.5  # part of that which goes as patience comes; without the rest a third of late rounds were just beyond the edge
-)
+EASE = 0.5  # part of that which goes as patience comes; without the rest many late rounds are just beyond the edge
 WELL = 0.75  # of the tolerance: home stays, though not surely fair, while its measures seem to be within that
 HALF = 0.5  # of the way to what only seems fairer: what is seen there says more
 HALVINGS = 10  # of the interval in which the smallest tolerance lies that the estimates allow: to a thousandth
