@@ -7,6 +7,7 @@ import pytest
 
 import aftereffect as ae
 from aftereffect.experiments.long_run import drawn_from, judge_runs, regrets, two_peaks
+from aftereffect.simulation.runs import Instance, run_once
 
 
 def test_a_run_is_stuck_beyond_ten_medians_or_half_a_percent_a_round() -> None:
@@ -31,3 +32,13 @@ def test_peaks_rise_above_a_plain_and_a_problem_is_its_number() -> None:
             assert 0.2 <= y.min() <= y.max() - 0.05 <= 0.95
             assert 0.05 <= x[y.argmax()] <= 0.95  # where peaks are
     assert ae.best_fixed(draw(0)).utility != pytest.approx(ae.best_fixed(draw(1)).utility)
+
+
+def test_a_few_unlucky_rewards_at_a_peak_do_not_decide_a_hundred_thousand_rounds() -> None:
+    """Of 150 problems with seed 9801 those in which curves taken for smooth had kept it from looking: 6,000 to 9,000 each."""
+    draw, rounds, found = two_peaks(2, 9801), np.array([100_000]), []
+    for number in (148, 26, 60, 133):
+        problem = draw(number)
+        best = Instance.of(problem, rounds).benchmark[0]
+        found.append(best - run_once(problem, ae.CurveThompson(), rounds, 9801, number).utility[0])
+    assert np.mean(found) < 4_000.0

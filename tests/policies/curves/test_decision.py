@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
-from aftereffect.policies.curves.decision import cautious_values, decide, roughness
+from aftereffect.policies.curves.decision import cautious_values, decide
 from aftereffect.policies.curves.look import look, mix
 from aftereffect.policies.curves.state import HOME, MOVING, SEARCHING, TRYING, TUNED
 from tests.policies.curves.told import CURVES, NAN, before_worth, told
@@ -29,18 +29,6 @@ def test_cautious_values_by_hand() -> None:
             )
             expected = p * min(1.0, max(0.0, there["mean"])) - eased * np.sqrt(max(0.0, variance))
             assert state.value[k, j] == pytest.approx(expected, abs=1e-7)
-
-
-def test_roughness_is_the_belief_in_the_shortest_fields() -> None:
-    state, _ = before_worth()
-    random = np.random.default_rng(2)
-    state.field_evidence[:] = random.normal(-900.0, 2.0, state.field_evidence.size)
-    belief = np.exp(state.field_evidence - state.field_evidence.max())
-    shortest = state.fields["length"] == state.fields["length"].min()
-    assert 0 < shortest.sum() < shortest.size
-    assert roughness(state) == pytest.approx(belief[shortest].sum() / belief.sum())
-    state.field_evidence[~shortest] = -5000.0
-    assert roughness(state) == pytest.approx(1.0)
 
 
 def test_under_huge_caution_home_does_not_move() -> None:

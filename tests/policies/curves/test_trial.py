@@ -13,7 +13,16 @@ from scipy.stats import norm
 
 from aftereffect.model.curves import Floats
 from aftereffect.policies.curves.state import TUNED, CurvesState
-from aftereffect.policies.curves.trial import SHORT, expected_gain, part_way, pays_for, seen_of, worth
+from aftereffect.policies.curves.trial import (
+    SHORT,
+    at_stake,
+    expected_gain,
+    part_way,
+    pays_for,
+    roughness,
+    seen_of,
+    worth,
+)
 from tests.policies.curves.told import before_worth
 
 
@@ -205,3 +214,34 @@ def _one_round(state: CurvesState, middle: np.ndarray, t: int, steps: int, searc
         gain = (1.0 - patient) * gain + patient * min(0.0, believed)
         better -= max(0.0, far)
     return float(tuning["reach"] * t * better - risk * deviation * (1.0 + deviation / (tuning["bold"] * earned)) + gain)
+
+
+def test_roughness_is_the_belief_in_short_fields() -> None:
+    state, _ = before_worth()
+    state.field_evidence[:] = np.random.default_rng(2).normal(-900.0, 2.0, state.field_evidence.size)
+    belief = np.exp(state.field_evidence - state.field_evidence.max())
+    for length in (0.12, 0.3):
+        short = state.fields["length"] <= length
+        assert 0 < short.sum() < short.size
+        assert roughness(state, length) == pytest.approx(belief[short].sum() / belief.sum())
+    state.field_evidence[~short] = -5000.0
+    assert roughness(state, 0.3) == pytest.approx(1.0)
+
+
+def test_hardly_seen_places_count_more_where_curves_are_rough_and_time_is_long() -> None:
+    state, _ = before_worth()
+    for horizon, rounds, part in (
+        (0.0, 15_000.0, 0.0),
+        (SHORT, 15_000.0, 0.0),  # not long
+        (4.0 * SHORT, 4_000.0, 0.0),  # smoothness is not learned yet
+        (4.0 * SHORT, 15_000.0, 0.75),
+        (0.0, 2.0 * SHORT, 0.5),  # no horizon was told, and the past is long
+    ):
+        state.tuning["horizon"] = horizon
+        assert at_stake(state, rounds) == pytest.approx(part * roughness(state, 0.3))
+    pays, found = 1e6, []
+    for unsure in (0.0, 0.75):
+        state.tuning["horizon"], state.tuning["unsure"] = 4.0 * SHORT, unsure
+        found.append(worth(state, pays, 15_000.0, state.spare, True)[0])
+        assert worth(state, pays, 15_000.0, state.spare, False)[0] > 0.0
+    assert found[1] > found[0]

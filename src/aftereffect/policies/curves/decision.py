@@ -9,7 +9,8 @@ as experience lets one expect (`reach` times the past). The trial that is worth 
 curves, believed with some `doubt` whatever the evidence says, so that a belief in flat curves, formed where one happened to
 look, cannot keep one from **searching** elsewhere, at the most promising of some `targets`: where most is left to see, at the
 price of what is believed to be lost there. After thousands of rounds the doubt goes, but for what the evidence says of kinks,
-and searches take turns with the rest. Where nothing is worth its price, it stays at **home**.
+and searches take turns with the rest; over tens of thousands, rough curves keep more of it (`at_stake`), as a narrow peak that
+had a few unlucky rewards would be missed for as long. Where nothing is worth its price, it stays at **home**.
 
 So nothing counts rounds of exploration: what is left to find out, and what it could change, is what counts. Over a few thousand
 rounds patience grows: later trials are made for longer, and risk matters less.
@@ -26,7 +27,7 @@ from aftereffect._compile import helper, kernel
 from aftereffect._random import uniform
 from aftereffect.model.curves import Floats
 from aftereffect.oracle.search import Ints, best_plain
-from aftereffect.policies.curves.fit import as_response
+from aftereffect.policies.curves.fit import LENGTHS, as_response
 from aftereffect.policies.curves.forgetting import trusted
 from aftereffect.policies.curves.look import believe_steep, draw_likely, draw_whole
 from aftereffect.policies.curves.state import (
@@ -39,7 +40,7 @@ from aftereffect.policies.curves.state import (
     patience,
     shortest_hold,
 )
-from aftereffect.policies.curves.trial import try_target
+from aftereffect.policies.curves.trial import at_stake, roughness, try_target
 from aftereffect.policies.curves.values import price, price_shares
 
 STEPS = (MOVING, TRYING, SEARCHING)
@@ -123,22 +124,6 @@ def targets(state: CurvesState, t: int, step: int) -> int:
 
 
 @kernel
-def roughness(state: CurvesState) -> float:
-    """How far the data speak for curves with kinks: the belief in the fields of the shortest length."""
-    evidence, fields = state.field_evidence, state.fields
-    top, shortest = -math.inf, math.inf
-    for j in range(evidence.shape[0]):
-        top = max(top, evidence[j])
-        shortest = min(shortest, fields[j].length)
-    rough, total = 0.0, 0.0
-    for j in range(evidence.shape[0]):
-        weight = math.exp(evidence[j] - top)
-        total += weight
-        rough += weight if fields[j].length <= shortest else 0.0
-    return rough / total
-
-
-@kernel
 def take_up(state: CurvesState, t: int, step: int, most: float) -> float:
     """Take up the target, the best levels for what was offered, if that is worth anything; else what was worth `most` stays.
 
@@ -152,7 +137,8 @@ def take_up(state: CurvesState, t: int, step: int, most: float) -> float:
     doubt = 1.0
     if step == SEARCHING:
         patient = patience(state, rounds)
-        doubt = tuning.doubt * (1.0 - patient) + tuning.late_doubt * patient * max(1.0 - patient, roughness(state))
+        left = max(1.0 - patient, roughness(state, LENGTHS[0]), at_stake(state, rounds))
+        doubt = tuning.doubt * (1.0 - patient) + tuning.late_doubt * patient * left
     return try_target(state, t, rounds, step, doubt, most)
 
 

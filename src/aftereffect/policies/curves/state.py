@@ -32,6 +32,7 @@ TUNED = {
     "ahead": 0.3,  # and where a long horizon was told: at least for this times what is left of it, as patience comes
     "doubt": 0.02,  # belief in the exploring field whatever the evidence says, at first
     "late_doubt": 0.5,  # and later, less as experience comes, unless the evidence says that curves have kinks
+    "unsure": 0.75,  # part by which the exploring field is too sure of a target where curves are rough and time is long
     "turn": 0.2,  # share of the decisions that may search: at first of those with a likely target, later of all
     "wide": 4.0,  # targets of full doubt that a trial may take beside the likely one, as patience comes
     "targets": 6.0,  # that a search looks at, to take the most promising

@@ -6,7 +6,7 @@ import math
 
 from aftereffect._compile import helper, kernel
 from aftereffect.oracle.search import Ints
-from aftereffect.policies.curves.fit import as_response, covariances
+from aftereffect.policies.curves.fit import STEEP, as_response, covariances
 from aftereffect.policies.curves.state import SEARCHING, TRYING, CurvesState, copy_levels, patience, shortest_hold
 
 TRIALS = 4  # places on the way to a target: all of it, half, a quarter, an eighth
@@ -78,6 +78,34 @@ def pays_for(state: CurvesState, t: int, rounds: float) -> float:
 
 
 @kernel
+def roughness(state: CurvesState, length: float) -> float:
+    """How far the data speak for rough curves: the belief in fields of at most this length."""
+    evidence, fields = state.field_evidence, state.fields
+    top = -math.inf
+    for j in range(evidence.shape[0]):
+        top = max(top, evidence[j])
+    rough, total = 0.0, 0.0
+    for j in range(evidence.shape[0]):
+        weight = math.exp(evidence[j] - top)
+        total += weight
+        rough += weight if fields[j].length <= length else 0.0
+    return rough / total
+
+
+@kernel
+def at_stake(state: CurvesState, rounds: float) -> float:
+    """How far curves may be as rough as the exploring field's where one hardly looked, and the time long enough to care.
+
+    A few unlucky rewards at a narrow peak can then cost more than all looks together: smoothness was learned near home, where
+    nearly all rewards come from, and says little of other places.
+    """
+    longest = max(state.tuning[0].horizon, rounds)
+    if longest <= SHORT or patience(state, rounds) <= 0.5:
+        return 0.0
+    return float((1.0 - SHORT / longest) * roughness(state, STEEP[0]))
+
+
+@kernel
 def worth(state: CurvesState, pays: float, t: float, levels: Ints, searching: bool) -> tuple[float, float]:
     """The best trial on the way from home to the target: what it is worth, and for how many rounds; fills its levels.
 
@@ -102,6 +130,8 @@ def worth(state: CurvesState, pays: float, t: float, levels: Ints, searching: bo
         far += p * as_response(there.mean) - q * as_response(here.mean)
         far_variance += _difference(p, there.variance, q, here.variance, there.with_home)
         far_single += _difference(p, own[k, i], q, own[k, j], column[k, i])
+    if searching:
+        far_variance *= (1.0 + tuning.unsure * at_stake(state, t)) ** 2
     known_already = max(0.0, far) if searching else 0.0
     best, length, chosen, part = 0.0, 0.0, 0.0, 1.0
     for _ in range(TRIALS if far_variance > TINY and far_single > TINY else 0):
