@@ -30,7 +30,7 @@ from aftereffect.simulation.provenance import commit_of_checkout
 SEED = 4711
 TOLD = (0.5, 0.2, 0.8)
 BOUNDS = (0.8, 0.95)
-HORIZONS = ((200, 200), (1_000, 200), (20_000, 40))  # rounds, and how many runs of each kind of rewards
+HORIZONS = ((200, 200), (1_000, 200), (20_000, 200))  # rounds, and how many runs of each kind of rewards
 TELLING = ((10_000, None), (208, 300))  # rounds and units a round where a wrong memory is told
 KNOWN, ESTIMATED, TOLD_RUNS, DRIFTING = 6, 40, 100, 100  # instances or runs of a row
 CHANGED, BANDED, QUIET = 20, 40, 12
