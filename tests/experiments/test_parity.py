@@ -16,6 +16,7 @@ from aftereffect.experiments.robustness import (
     measure_estimates,
     measure_unknown_memory,
 )
+from aftereffect.policies.curve_thompson import UNKNOWN_BOUND
 from aftereffect.report.fairness_page import BEGIN, END, measured_section, replace_measured
 from aftereffect.report.robustness_page import alarms_section, drifts_section, estimates_section
 from aftereffect.theory.fair_dual import fair_dual
@@ -45,7 +46,8 @@ def test_weekly_rows_are_what_simulate_gives_in_all_runs_and_where_the_even_spli
     monkeypatch.setattr(parity, "WEEKS", (20, 40))
     (_, row, *others) = measure_weekly_parity(6, 5)
     family = ae.family("patrol", arms=2, memory=0.5, units=parity.UNITS)
-    fair, even = (ae.simulate(family, p, 40, 1, 6, 5) for p in (ae.FairThompson(), ae.policy("fixed")))
+    policies = ae.FairThompson(), ae.FairThompson(memory_bound=UNKNOWN_BOUND), ae.policy("fixed")
+    fair, unknown, even = (ae.simulate(family, p, 40, 1, 6, 5) for p in policies)
     assert fair.parity is not None
     assert even.parity is not None
     there = even.parity.mean_violation[:, -1] == 0
@@ -53,6 +55,7 @@ def test_weekly_rows_are_what_simulate_gives_in_all_runs_and_where_the_even_spli
     assert row.horizon == 40
     assert row.even.violated == pytest.approx(1 - there.mean())
     assert row.fair.utility == pytest.approx(fair.utility[:, -1].mean() / 40)
+    assert row.unknown.utility == pytest.approx(unknown.utility[:, -1].mean() / 40)
     assert row.fair_there is not None
     assert row.fair_there.utility == pytest.approx(fair.utility[there, -1].mean() / 40)
     assert row.fair_there.violation == pytest.approx(fair.parity.mean_violation[there, -1].mean())

@@ -91,7 +91,11 @@ def test_a_part_of_the_fairness_page_that_was_not_measured_stays(
         fairness_page.WEEKLY_END,
     )
     page.write_text("\n".join(marks))
-    fair, even = Kept(0.5, 0.25, 0.0125), Kept(0.75, 0.5, 0.025)
+    kept: dict[str, Any] = {
+        "fair": Kept(0.5, 0.25, 0.0125),
+        "unknown": Kept(0.45, 0.375, 0.02),
+        "even": Kept(0.75, 0.5, 0.025),
+    }
     there: dict[str, Any] = {
         "runs_even_is_fair": 3,
         "fair_there": Kept(0.25, 0.125, 0.5),
@@ -99,8 +103,8 @@ def test_a_part_of_the_fairness_page_that_was_not_measured_stays(
     }
     nowhere: dict[str, Any] = {"runs_even_is_fair": 0, "fair_there": None, "even_there": None}
     weekly = [
-        asdict(WeeklyRow("loan", 2, horizon=104, optimum=0.625, fair=fair, even=even, **there)),
-        asdict(WeeklyRow("lending", 2, horizon=104, optimum=0.625, fair=fair, even=even, **nowhere)),
+        asdict(WeeklyRow("loan", 2, horizon=104, optimum=0.625, **kept, **there)),
+        asdict(WeeklyRow("lending", 2, horizon=104, optimum=0.625, **kept, **nowhere)),
     ]
     (tmp_path / "parity.json").write_text(
         json.dumps({"seed": 7, "weekly_instances": 20, "weekly": weekly, "commit": "0123456789"})
@@ -112,7 +116,7 @@ def test_a_part_of_the_fairness_page_that_was_not_measured_stays(
     assert text.count("Measured at commit 0123456.") == 1
     rows = [line for line in text.splitlines() if line.startswith("| l")]
     assert rows == [
-        "| loan, K 2 | 104 | 0.5000 / 0.7500 | 0.6250 | 25.0% / 50.0% | 0.0125 / 0.0250 |",
-        "| lending, K 2 | 104 | 0.5000 / 0.7500 | 0.6250 | 25.0% / 50.0% | 0.0125 / 0.0250 |",
+        "| loan, K 2 | 104 | 0.5000 / 0.4500 / 0.7500 | 0.6250 | 25.0% / 37.5% / 50.0% | 0.0125 / 0.0200 / 0.0250 |",
+        "| lending, K 2 | 104 | 0.5000 / 0.4500 / 0.7500 | 0.6250 | 25.0% / 37.5% / 50.0% | 0.0125 / 0.0200 / 0.0250 |",
         "| loan, K 2 | 104 | 3 | 0.2500 / 0.2000 | 12.5% / 0 | 0.5000 / 0 |",
     ]

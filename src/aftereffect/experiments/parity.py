@@ -1,6 +1,6 @@
 """Measured parity: how fair policies are on the catalog's problems, what it costs them, and where fixed multipliers fail.
 
-About four minutes on two cores, the weekly part alone one and a half:
+About five minutes on two cores, the weekly part alone two and a half:
 
 python -m aftereffect.experiments.parity --out out/parity.json [--weekly]
 """
@@ -21,7 +21,7 @@ from aftereffect._files import write_output
 from aftereffect.experiments.multipliers import tune_multipliers
 from aftereffect.model.catalog import Family, family
 from aftereffect.policies.base import Policy
-from aftereffect.policies.curve_thompson import CurveThompson
+from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson
 from aftereffect.policies.fair_thompson import FairThompson
 from aftereffect.policies.phased import HistoryUCB
 from aftereffect.policies.simple import Fixed
@@ -140,6 +140,7 @@ class WeeklyRow:
     horizon: int
     optimum: float  # the best fair split's utility a round
     fair: Kept
+    unknown: Kept  # fair-thompson that is not told the memory
     even: Kept
     runs_even_is_fair: int
     fair_there: Kept | None  # None: in no run
@@ -150,11 +151,11 @@ WEEKS, UNITS = (104, 208, 520), 200
 
 
 def measure_weekly_parity(instances: int, seed: int) -> Iterator[WeeklyRow]:
-    """Fair-thompson and the even split with units, the memory told."""
+    """Fair-thompson, with the memory told and unknown, and the even split, with units."""
     for world, runs, drawn in scenarios(instances, UNITS):
-        fair, even = (
+        fair, unknown, even = (
             simulate(world, policy, horizon=WEEKS[-1], runs=runs, instances=drawn, seed=seed, checkpoints=WEEKS)
-            for policy in (FairThompson(), Fixed())
+            for policy in (FairThompson(), FairThompson(memory_bound=UNKNOWN_BOUND), Fixed())
         )
         assert fair.parity is not None  # every scenario has a measure
         assert even.parity is not None
@@ -168,6 +169,7 @@ def measure_weekly_parity(instances: int, seed: int) -> Iterator[WeeklyRow]:
                 horizon=weeks,
                 optimum=float(optimum),
                 fair=_kept(fair, i, every),
+                unknown=_kept(unknown, i, every),
                 even=_kept(even, i, every),
                 runs_even_is_fair=int(there.sum()),
                 fair_there=_kept(fair, i, there) if there.any() else None,

@@ -13,7 +13,7 @@ from aftereffect.experiments.parity import UNITS, GapRow, Kept, ParityRow, Weekl
 from aftereffect.report.measured import measured_at, write_measured
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-KEPT = ("fair", "even", "fair_there", "even_there")
+KEPT = ("fair", "unknown", "even", "fair_there", "even_there")
 WEEKLY_BEGIN, WEEKLY_END = "<!-- weekly: begin -->", "<!-- weekly: end -->"
 
 
@@ -51,21 +51,22 @@ def measured_section(rows: Sequence[ParityRow], gaps: Sequence[GapRow], horizon:
 def weekly_section(rows: Sequence[WeeklyRow], instances: int, seed: int) -> str:
     """The tables of weekly decisions in Markdown: all runs, and those in which the even split is fair."""
     lines = [
-        f"{UNITS} units a round, memory .5 told, tolerance .1, seed {seed}; {instances} runs on `lending`, {instances} drawn "
-        "instances of the others; means over runs, a round, from round 1 on: `fair-thompson` / even split. The fair optimum is "
-        "the best that a fair split can earn; where the even split has more, it is in violation.",
+        f"{UNITS} units a round, memory .5, tolerance .1, seed {seed}; {instances} runs on `lending`, {instances} drawn "
+        "instances of the others; means over runs, a round, from round 1 on: `fair-thompson` that is told the memory / that is "
+        "not / even split. The fair optimum is the best that a fair split can earn; where the even split has more, it is in "
+        "violation.",
         "",
         "| problem | T | utility | fair optimum | rounds in violation | violation |",
         "|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {_problem(r)} | {r.horizon} | {r.fair.utility:.4f} / {r.even.utility:.4f} | {r.optimum:.4f} "
-        f"| {r.fair.violated:.1%} / {r.even.violated:.1%} | {r.fair.violation:.4f} / {r.even.violation:.4f} |"
+        f"| {_problem(r)} | {r.horizon} | {_beside(r, 'utility', '.4f')} | {r.optimum:.4f} "
+        f"| {_beside(r, 'violated', '.1%')} | {_beside(r, 'violation', '.4f')} |"
         for r in rows
     ]
     lines += [
         "",
-        "The same in the runs in which the even split is fair, so that one may stay there:",
+        "The runs in which the even split is fair, so that one may stay there; the memory told / even split:",
         "",
         "| problem | T | runs | utility | rounds in violation | violation |",
         "|---|---|---|---|---|---|",
@@ -77,6 +78,11 @@ def weekly_section(rows: Sequence[WeeklyRow], instances: int, seed: int) -> str:
         if r.fair_there is not None and r.even_there is not None
     ]
     return "\n".join(lines)
+
+
+def _beside(row: WeeklyRow, what: str, digits: str) -> str:
+    """A number of the three policies, one beside the other."""
+    return " / ".join(format(getattr(kept, what), digits) for kept in (row.fair, row.unknown, row.even))
 
 
 def _problem(row: WeeklyRow) -> str:
