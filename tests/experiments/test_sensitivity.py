@@ -28,6 +28,8 @@ def test_a_constant_that_is_not_used_changes_nothing():
 
 def test_the_page_shows_both_factors_in_a_row():
     rows = [Sensitivity("caution", 1.0, 0.5, 0.031, 1.2), Sensitivity("caution", 1.0, 2.0, -0.05, 0.9)]
-    text = page({"runs": 6, "seed": 1, "weeks": 104, "horizon": 1000, "rows": [r.__dict__ for r in rows]})
+    scale = {"runs": 6, "seed": 1, "weeks": 104, "horizon": 1000}
+    text = page({**scale, "rows": [r.__dict__ for r in rows], "commit": "0123456789"})
+    assert text.endswith("\n\nMeasured at commit 0123456.\n")
     assert "| caution | 1 | +3.1 | -5.0 | 1.20 | 0.90 |" in text
     assert np.count_nonzero([line.startswith("| ") for line in text.splitlines()]) == 2

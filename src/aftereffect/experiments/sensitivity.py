@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,12 +26,13 @@ from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, CurveThompson
 from aftereffect.policies.curves.state import TUNED, CurvesState
 from aftereffect.policies.setting import Setting
 from aftereffect.policies.simple import Fixed
+from aftereffect.simulation.provenance import commit_of_checkout
 from aftereffect.simulation.simulate import simulate
 
 FACTORS = (0.5, 2.0)
 SHARES = ("ease", "kept", "turn")  # of something whole: doubled they are one at most
-WEEKS, LONG = 104, 20_000
-RUNS, SEED = 6, 31
+WEEKS, LONG = 104, 50_000  # long enough that a horizon counts
+RUNS, SEED = 8, 31
 WEEKLY = ("patrol-k5-m0.8-shock", "loan-k3-m0.6", "lipschitz-k4-m0.5-shock", "bump-k4-m0.5", "lending-k4-m0.8-start")
 ARENA = ("gaussian-k4-m0.5", "patrol-k2-m0.5", "loan-k2-m0.5", "bump-k2-m0.5", "lipschitz-k2-m0.5", "tent-k2-m0.5")
 
@@ -111,7 +113,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/sensitivity.json"))
     given = parser.parse_args()
     rows = measure_sensitivity(RUNS, SEED, lambda line: print(line, file=sys.stderr, flush=True))
-    found = {"runs": RUNS, "seed": SEED, "weeks": WEEKS, "horizon": LONG, "rows": [asdict(r) for r in rows]}
+    found: dict[str, Any] = {"runs": RUNS, "seed": SEED, "weeks": WEEKS, "horizon": LONG}
+    found |= {"rows": [asdict(r) for r in rows], "commit": commit_of_checkout()}
     write_output(given.out, json.dumps(found, indent=1).encode())
 
 

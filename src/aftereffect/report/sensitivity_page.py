@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from aftereffect.experiments.sensitivity import ARENA, WEEKLY
-from aftereffect.report.measured import write_measured
+from aftereffect.report.measured import measured_at, write_measured
 
 
 def page(found: dict[str, Any]) -> str:
@@ -46,6 +46,8 @@ def _page(found: dict[str, Any]) -> Iterator[str]:
             f"| {half['constant']} | {half['value']:g} | {100 * half['gained']:+.1f} | {100 * double['gained']:+.1f} "
             f"| {half['regret']:.2f} | {double['regret']:.2f} |"
         )
+    yield ""
+    yield measured_at(found)
 
 
 def _named(scenarios: tuple[str, ...]) -> str:
