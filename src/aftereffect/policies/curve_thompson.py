@@ -70,6 +70,8 @@ from aftereffect.policies.curves.state import (
     tuning_record,
 )
 from aftereffect.policies.curves.tracks import (
+    LEAST_OF_COINS,
+    LEAST_PART,
     begin_at,
     believable,
     candidate_tracks,
@@ -351,7 +353,8 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
     price(mean, value, memory, realised, bool(now["takes_turns"]))
     favourite, expected = best_on(value, grid.low, grid.high)
     learns, field = now["learns_memory"] == 1, state.fields[now["field"]]
-    part = believable(state.banks[track], state.spread)
+    evidence, held = state.track_evidence, state.banks[track]
+    part = believable(held, state.spread, LEAST_OF_COINS if learns else LEAST_PART)
     reasons: dict[str, Any] = {
         "held_until_round": int(now["hold_until"]) - 1,
         "takes_turns": bool(now["takes_turns"]),
@@ -365,8 +368,8 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
             "length": float(field["length"]),
             "amplitude": float(field["amplitude"] * state.belief[0]["scale"]),
         },
-        "memory": estimated_memory(state.tracks, state.track_evidence, part) if learns else {"given": memory},
-        "model": {} if learns else contradiction(state.tracks, state.track_evidence, float(now["against"]), part),
+        "memory": estimated_memory(state.tracks, evidence, part) if learns else {"given": memory},
+        "model": {} if learns else contradiction(state.tracks, evidence, float(now["against"]), part),
         "drift": drift_seen(float(now["moved"]), state.powers, age),
         "arms": [
             {

@@ -20,7 +20,7 @@ from aftereffect.oracle.search import Ints
 from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, levels_near
 from aftereffect.policies.curves.estimates import BAND, Curves, fold, mixture, observations, seen_means
 from aftereffect.policies.curves.state import CurvesState
-from aftereffect.policies.curves.tracks import believable, estimated_memory
+from aftereffect.policies.curves.tracks import LEAST_OF_COINS, believable, estimated_memory
 from aftereffect.policies.explanation import half_life
 from aftereffect.policies.setting import Grid, Setting
 from aftereffect.records.advice import CAUTION, Advice, Gains, advice_on, advise, gains_over, judge
@@ -90,7 +90,7 @@ class Fit:
             given = float(self.policy.memory)
             return Memory(given, given, given, can_tell=True, given=True)
         state = self.state
-        part = believable(state.banks[state.now["track"][0]], state.spread)
+        part = believable(state.banks[state.now["track"][0]], state.spread, LEAST_OF_COINS)
         return Memory(**estimated_memory(state.tracks, state.track_evidence, part))
 
     @cached_property

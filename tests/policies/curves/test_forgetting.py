@@ -20,6 +20,7 @@ from aftereffect.policies.curves.forgetting import (
     STARTS,
     SUREST,
     TEMPERED,
+    UNKNOWN,
     drift_seen,
     evidence_of_drift,
     forget,
@@ -32,6 +33,7 @@ from aftereffect.policies.curves.forgetting import (
     may_begin,
     trusted,
 )
+from aftereffect.policies.curves.state import take_in
 from aftereffect.simulation.runs import run_once
 
 SUMS = np.arange(1.0, len(BOOKED.names or ()) + 1)  # of what is booked, each another
@@ -83,7 +85,7 @@ def test_banks_are_scored_by_what_they_foretold() -> None:
     noise, spread = np.full((2, 5), 0.2), fresh_spread(2)
     spread[0] = (0.5, 0.03)
     impact, seen, reward = np.array([1.0, 0.0]), np.array([4.0, 0.0]), np.array([0.75, 0.0])
-    judge_and_book(scores, leads, banks, foretold, noise, spread, impact, seen, reward)
+    judge_and_book(scores, leads, banks, foretold, noise, spread, impact, seen=seen, reward=reward, tempered=TEMPERED)
     tosses = 0.5 * 0.5 / (0.5 * 0.2 / 4 + 0.03 + 0.01)
     log_likelihood = lambda m: 0.75 * math.log(m) + 0.25 * math.log(1 - m)  # noqa: E731
     gained = tosses * (log_likelihood(0.8) - log_likelihood(0.5))
@@ -107,10 +109,23 @@ def test_a_shock_counts_once_for_all_arms_that_it_may_have_moved() -> None:
         noise, spread = np.full((arms, 5), 0.25), fresh_spread(arms)
         spread["shock"] = 0.01
         seen, reward = np.full(arms, 1e9), np.full(arms, 0.7)
-        judge_and_book(scores, leads, banks, foretold, noise, spread, np.zeros(arms), seen, reward)
+        judge_and_book(
+            scores, leads, banks, foretold, noise, spread, np.zeros(arms), seen=seen, reward=reward, tempered=TEMPERED
+        )
         found.append(scores[1] - fresh_scores()[1])
     assert found[0] > 0.0
     assert found[1] == pytest.approx(found[0], rel=1e-6)
+
+
+def test_evidence_counts_less_where_the_memory_is_estimated_too() -> None:
+    gained = []
+    for policy in (ae.CurveThompson(memory=0.5), ae.CurveThompson(memory_bound=0.9)):
+        state = policy.start(2, seed=1).state
+        state.foretold["mean"][0], state.foretold["mean"][1:] = 0.5, 0.6
+        take_in(state, 2, np.array([0.5, 0.5]), np.ones(2), np.array([1.0, 1.0]))
+        gained.append(state.scores[1:] - fresh_scores()[1:])
+    assert (gained[0] > 0.0).all()
+    assert gained[1] / gained[0] == pytest.approx(UNKNOWN / TEMPERED)
 
 
 def _scores(rates: list[float], seed: int) -> np.ndarray:

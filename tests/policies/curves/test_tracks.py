@@ -20,11 +20,11 @@ from aftereffect.policies.curves.fit import (
 )
 from aftereffect.policies.curves.tracks import (
     CANDIDATES,
+    COINS,
     CONTRADICTS,
     HIGHEST,
     LEAST_PART,
     MANY,
-    TEMPERED,
     begin_at,
     believable,
     book_all,
@@ -179,11 +179,11 @@ def test_the_interval_of_the_memory_by_hand() -> None:
     tracks = candidate_tracks(0.9, False)[:5].copy()
     tracks["memory"] = [0.0, 0.2, 0.4, 0.6, 0.9]
     chances = [0.01, 0.02, 0.6, 0.36, 0.01]
-    found = estimated_memory(tracks, np.log(chances) / TEMPERED + 12.0, LEAST_PART)
+    found = estimated_memory(tracks, np.log(chances) / (0.5 * COINS) + 12.0, 0.5)
     assert (found["low"], found["high"]) == pytest.approx((0.2, 0.9))  # next to those it needs
     assert found["estimate"] == pytest.approx(0.02 * 0.2 + 0.6 * 0.4 + 0.36 * 0.6 + 0.01 * 0.9)
     assert not found["can_tell"]
-    sure = estimated_memory(tracks, np.log([1e-9, 1.0, 1e-9, 1e-9, 1e-9]) / TEMPERED, LEAST_PART)
+    sure = estimated_memory(tracks, np.log([1e-9, 1.0, 1e-9, 1e-9, 1e-9]) / COINS, 1.0)
     assert (sure["low"], sure["high"]) == pytest.approx((0.0, 0.4))
     assert sure["can_tell"]
 
@@ -195,12 +195,12 @@ def test_evidence_of_few_rare_outcomes_is_hardly_believed() -> None:
     book(booked, 0, 0.7, 600.0, reward=1.0 - 4.0 / 600.0, noise=0.02, shock=0.0)
     book(booked, 1, 0.5, 1000.0, reward=0.04, noise=0.05, shock=0.0)
     many = (2000.0 / 3.0 - 1.0) / (2000.0 / 3.0 - 1.0 + MANY)  # three rounds
-    assert believable(booked, spread) == pytest.approx(50.0 / 150.0 * (1.0 - (1.0 - LEAST_PART) * many))
+    assert believable(booked, spread, LEAST_PART) == pytest.approx(50.0 / 150.0 * (1.0 - (1.0 - LEAST_PART) * many))
     booked["rounds"] = booked["count"]  # as single observations
-    assert believable(booked, spread) == pytest.approx(50.0 / 150.0)
+    assert believable(booked, spread, LEAST_PART) == pytest.approx(50.0 / 150.0)
     spread["dispersion"] = 0.1  # rewards that scatter a tenth as much say ten times as much, but how much is estimated
-    assert believable(booked, spread) == pytest.approx(500.0 / 600.0 * (1.0 - (1.0 - LEAST_PART) * 0.9))
-    assert believable(np.zeros((2, 11), dtype=BOOKED), spread) == 0.0
+    assert believable(booked, spread, LEAST_PART) == pytest.approx(500.0 / 600.0 * (1.0 - (1.0 - LEAST_PART) * 0.9))
+    assert believable(np.zeros((2, 11), dtype=BOOKED), spread, LEAST_PART) == 0.0
 
 
 def test_evidence_against_is_the_mean_ratio() -> None:

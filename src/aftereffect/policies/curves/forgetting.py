@@ -33,6 +33,7 @@ ALARM = 20.0  # evidence ratio at which responses count as drifting
 STARTS = 20  # rounds at which drift may have begun, each as likely: the first, and from FIRST on always twice as late
 FIRST = 16
 TEMPERED = 0.9  # power to which evidence is taken before anybody is told: what is foretold is estimated
+UNKNOWN = 0.8  # the same where the memory is estimated too
 SUREST = 1e-3  # no reward is foretold with more certainty: one surprise must not decide
 POWERS = (0.0, 3.0, 15.0, 63.0)  # all of the past, its latest quarter, sixteenth, 64th
 RELUCTANCE = 12.0  # log odds against each bank that forgets, before any reward: most worlds stand still
@@ -121,6 +122,7 @@ def judge_and_book(
     impact: Floats,
     seen: Floats,
     reward: Floats,
+    tempered: float,
 ) -> None:
     """Judge every bank by what it foretold for these rewards, then book them in those that forget.
 
@@ -144,7 +146,7 @@ def judge_and_book(
                 gain += tosses * (_surprise(mean, reward[k]) - _surprise(foretold[j, k, node].mean, reward[k]))
                 book(banks[j - 1], k, impact[k], seen[k], reward=reward[k], noise=noise[k, node], shock=spread[k].shock)
         gain = max(-MOST, min(MOST, gain))
-        scores[j] += TEMPERED * gain
+        scores[j] += tempered * gain
         leads[j] += gain
     top = leads[0]
     for j in range(1, leads.shape[0]):

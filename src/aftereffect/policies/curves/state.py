@@ -13,6 +13,8 @@ from aftereffect.model.curves import Floats, Records
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.curves.fit import Posterior
 from aftereffect.policies.curves.forgetting import (
+    TEMPERED,
+    UNKNOWN,
     evidence_of_drift,
     forget,
     hand_down,
@@ -160,6 +162,7 @@ def take_in(state: CurvesState, t: int, allocation: Floats, seen: Floats, reward
         impact=impact,
         seen=seen,
         reward=reward,
+        tempered=UNKNOWN if now.learns_memory == 1 else TEMPERED,
     )
     now.moved = max(now.moved, evidence_of_drift(state.scores))
     if leading(state.leads, now.age) != now.age:

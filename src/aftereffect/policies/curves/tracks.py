@@ -36,12 +36,14 @@ CONTRADICTS = 5.0
 # a round, and of rewards that are no coins, the scatter is estimated, and curves are no draws from the fields: that matters
 # the more the more precise the data are.
 MANY = 5.0  # observations of an arm in a round, beyond the first, that make half of the difference
-LEAST_PART = 0.41  # of the evidence, where there are many
+LEAST_PART = 0.41  # of the evidence against a given memory, where there are many
 LEARNED = (
     20.0  # rounds after which half of the evidence against a given memory is believed: the scatter is learned first
 )
 ENOUGH = 100.0  # rare outcomes (failures where most succeed) likewise: the evidence takes their sums for normal
-TEMPERED = 0.35  # power of evidence where memories and fields are weighed for what is said, the scatter estimated
+COINS = 0.7  # power of evidence where an unknown memory is estimated from single coins
+TEMPERED = 0.35  # and where memories and fields are weighed for what is said, the scatter estimated
+LEAST_OF_COINS = TEMPERED / COINS  # the part of an unknown memory's evidence, where there are many
 
 
 def known_tracks(memory: float, realised: bool, watch_driver: bool) -> Records:
@@ -142,8 +144,8 @@ def weigh_tracks(evidence: Floats, track_evidence: Floats) -> None:
 
 
 @kernel
-def believable(booked: Any, spread: Any) -> float:
-    """The part of the evidence to believe: less of estimated scatter, and of few rare outcomes.
+def believable(booked: Any, spread: Any, least: float) -> float:
+    """The part of the evidence to believe: less of estimated scatter, down to the `least`, and of few rare outcomes.
 
     One failure among thousands of successes can look like another impact's doing.
     """
@@ -163,7 +165,7 @@ def believable(booked: Any, spread: Any) -> float:
         return 0.0
     beyond = max(0.0, seen / rounds - 1.0)
     estimated = max(quiet, beyond / (beyond + MANY))
-    return float(rare / (rare + ENOUGH) * (1.0 - (1.0 - LEAST_PART) * estimated))
+    return float(rare / (rare + ENOUGH) * (1.0 - (1.0 - least) * estimated))
 
 
 @kernel
@@ -209,7 +211,7 @@ def estimated_memory(tracks: Records, evidence: Floats, part: float) -> dict[str
     The interval reaches to the candidates next to those it needs: the truth may lie between two.
     """
     memories = tracks["memory"]
-    chance = np.exp(TEMPERED / LEAST_PART * part * (evidence - evidence.max()))
+    chance = np.exp(COINS * part * (evidence - evidence.max()))
     chance /= chance.sum()
     order = np.argsort(-chance, kind="stable")
     needed = int(np.searchsorted(np.cumsum(chance[order]), 0.95 - 1e-12)) + 1
