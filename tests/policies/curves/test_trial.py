@@ -12,6 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from aftereffect.model.curves import Floats
+from aftereffect.policies.curves.fit import covariances
 from aftereffect.policies.curves.state import TUNED, CurvesState
 from aftereffect.policies.curves.trial import (
     SHORT,
@@ -19,8 +20,9 @@ from aftereffect.policies.curves.trial import (
     expected_gain,
     part_way,
     pays_for,
+    reached,
     roughness,
-    seen_of,
+    shown,
     worth,
 )
 from tests.policies.curves.told import before_worth
@@ -57,9 +59,53 @@ def test_part_of_the_way_keeps_the_sum_and_stays_between(home: list[int], weight
 
 @pytest.mark.parametrize("memory", [0.0, 0.3, 0.95, 0.9999])
 @pytest.mark.parametrize("rounds", [1, 2, 17, 512])
-def test_what_a_trial_shows_is_the_sum_over_its_rounds(memory: float, rounds: int) -> None:
-    expected = sum((1.0 - memory**n) ** 2 for n in range(1, rounds + 1))
-    assert seen_of(memory, rounds) == pytest.approx(max(1e-9, expected), rel=1e-6, abs=2e-9)
+def test_the_impact_is_on_its_way_while_a_trial_lasts(memory: float, rounds: int) -> None:
+    impact, path = 0.0, []
+    for _ in range(rounds):
+        impact += (1.0 - memory) * (1.0 - impact)
+        path.append(impact)
+    assert reached(memory, rounds) == pytest.approx(np.mean(path), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("rounds", [1, 4, 64])
+@pytest.mark.parametrize("scale", [1.0, 2.5])
+def test_a_trial_shows_what_conditioning_on_its_rewards_would(memory: float, rounds: int, scale: float) -> None:
+    """By dense algebra: the variance of the target's gain over home, less what is left once the arms' means were seen."""
+    state, _ = before_worth()
+    state.tracks["memory"][state.now["track"]] = memory
+    state.midway[:] = [3, 12, 5]
+    state.spread["shock"] = [0.0, 0.002, 0.01]
+    density, steps, reduced = 7.0, 20, 0.0
+    for k in range(3):
+        home, target, deployed = (int(x[k]) for x in (state.home, state.target, state.midway))
+        covariances(state.posterior, k, target, state.across[k])
+        at = int(home + reached(memory, rounds) * (deployed - home) + 0.5)
+        column, matrix = np.zeros(21), []
+        for node in (target, home, at):
+            covariances(state.posterior, k, node, column)
+            matrix.append(column[[target, home, at]].copy())
+        joint, gain = scale * np.array(matrix), np.array([target, -home, 0.0]) / steps
+        spread = state.spread[k]
+        trials = density * deployed / steps * rounds
+        noise = spread["dispersion"] * state.noise[k, at] / trials + spread["shock"] / rounds
+        left = joint - np.outer(joint[:, 2], joint[2]) / (joint[2, 2] + noise)
+        reduced += gain @ (joint - left) @ gain
+    assert reduced > 0.0
+    assert shown(state, rounds, density, scale) == pytest.approx(reduced, rel=1e-9)
+
+
+def test_under_a_long_memory_a_short_trial_shows_little_of_where_it_went() -> None:
+    """However many units are sent there: the impact hardly moves."""
+    state, _ = before_worth()
+    state.midway[:] = state.target
+    for k in range(3):
+        covariances(state.posterior, k, int(state.target[k]), state.across[k])
+    found = []
+    for memory in (0.0, 0.5, 0.9, 0.97):
+        state.tracks["memory"][state.now["track"]] = memory
+        found.append(shown(state, 1, 1e9, 1.0))
+    assert found[0] > found[1] > 10.0 * max(found[2:])
 
 
 def test_a_look_is_worth_nothing_where_nothing_is_uncertain() -> None:
@@ -184,25 +230,17 @@ def _one_round(state: CurvesState, middle: np.ndarray, t: int, steps: int, searc
     variance, far_variance = (
         variance_of(x, state.mixed["variance"], state.mixed["with_home"]) for x in (middle, target)
     )
-    single, far_single = (variance_of(x, state.posterior.variance, state.column) for x in (middle, target))
-    alike = sum(
-        p[k] * r[k] * state.across[k, middle[k]]
-        - q[k] * r[k] * state.column[k, target[k]]
-        - p[k] * q[k] * state.column[k, middle[k]]
-        + q[k] ** 2 * state.posterior.variance[k, home[k]]
-        for k in arms
-    )
-    if variance <= 0 or alike <= 0:
+    far_single = variance_of(target, state.posterior.variance, state.column)
+    if variance <= 0:
         return 0.0
-    density = now["seen"] / now["shares"]
-    blur = sum(
-        p[k] * spread["dispersion"] * state.noise[k, middle[k]] / density + p[k] ** 2 * spread["shock"]
-        for k, spread in enumerate(state.spread)
-    )
-    memory = state.tracks[now["track"]]["memory"]
-    seen = (1.0 - memory) ** 2
-    shared = min(1.0, alike**2 / (single * far_single))
-    known = np.sqrt(far_variance * shared * variance / (variance + blur / seen))
+    scale, seen, density = far_variance / far_single, 0.0, now["seen"] / now["shares"]
+    for k, spread in enumerate(state.spread):
+        on = int(home[k] + (1.0 - state.tracks[now["track"]]["memory"]) * (middle[k] - home[k]) + 0.5)
+        if middle[k] > 0:
+            noise = spread["dispersion"] * state.noise[k, on] / (density * p[k]) + spread["shock"]
+            alike = scale * (r[k] * state.across[k, on] - q[k] * state.column[k, on])
+            seen += alike**2 / (scale * state.posterior.variance[k, on] + noise)
+    known = np.sqrt(min(far_variance, seen))
     earned = q @ at(home) + 1e-9
     deviation = np.sqrt(variance)
     patient = t / (t + tuning["patience"])

@@ -10,7 +10,6 @@ from aftereffect.policies.curves.fit import STEEP, as_response, covariances
 from aftereffect.policies.curves.state import SEARCHING, TRYING, CurvesState, copy_levels, patience, shortest_hold
 
 TRIALS = 4  # places on the way to a target: all of it, half, a quarter, an eighth
-LEAST_SEEN = 1e-9  # rounds: of an impact that hardly moves next to nothing is seen
 TINY = 1e-18  # a variance below which nothing is left to learn
 SHORT = 20_000.0  # rounds: a shorter horizon changes nothing, a longer one counts the more the longer it is
 
@@ -40,11 +39,9 @@ def _difference(p: float, at_p: float, q: float, at_q: float, between: float) ->
 
 
 @helper
-def seen_of(memory: float, rounds: int) -> float:
-    """Rounds of a place that a trial of it is as good as: the impact is still on its way, sum of (1 - memory^n)^2."""
-    left = memory**rounds
-    way = 2.0 * memory * (1.0 - left) / (1.0 - memory)
-    return max(LEAST_SEEN, rounds - way + memory * memory * (1.0 - left * left) / (1.0 - memory * memory))
+def reached(memory: float, rounds: int) -> float:
+    """How far the impact gets towards a split that is held for some rounds: the mean of 1 - memory^n over them."""
+    return 1.0 - memory * (1.0 - memory**rounds) / (rounds * (1.0 - memory))
 
 
 @helper
@@ -106,18 +103,38 @@ def at_stake(state: CurvesState, rounds: float) -> float:
 
 
 @kernel
+def shown(state: CurvesState, rounds: int, density: float, scale: float) -> float:
+    """Variance of the target's gain over home that a trial of the midway levels for some rounds would explain.
+
+    Every arm shows its own response, as noisy as the units it gets make it, at the impact that is reached by then: of a long
+    memory a short trial shows little of the place that was deployed, however many units are sent there. `scale` is how much
+    larger the gain's variance is than under the field in `posterior`; `across` has its covariances with the target.
+    """
+    own, column, across = state.posterior.variance, state.column, state.across
+    steps, explained = own.shape[1] - 1, 0.0
+    way = reached(state.tracks[state.now[0].track].memory, rounds)
+    for k in range(own.shape[0]):
+        i, j, z = state.midway[k], state.home[k], state.target[k]
+        if i > 0:
+            at, spread = int(j + way * (i - j) + 0.5), state.spread[k]
+            noise = (spread.dispersion * state.noise[k, at] * steps / (density * i) + spread.shock) / rounds
+            alike = (z * across[k, at] - j * column[k, at]) / steps
+            explained += scale * alike * alike / (own[k, at] + noise / scale)
+    return float(explained)
+
+
+@kernel
 def worth(state: CurvesState, pays: float, t: float, levels: Ints, searching: bool) -> tuple[float, float]:
     """The best trial on the way from home to the target: what it is worth, and for how many rounds; fills its levels.
 
-    A trial of m rounds costs m times what it loses in the mean, and some of its risk. What is seen there says how much
-    better the target is, as far as the two go together; if it is, that `pays` for so many rounds. While the impact is
-    still on its way, less is seen. A search is for what nobody knows: that the exploring field takes the target for better
-    already makes it no more worth seeing.
+    A trial of m rounds costs m times what it would lose in the mean if the impact were there, and some of its risk. What is
+    `shown` on the way says how much better the target is; if it is, that `pays` for so many rounds. A search is for what nobody
+    knows: that the exploring field takes the target for better already makes it no more worth seeing.
     """
     tuning, now, home, target = state.tuning[0], state.now[0], state.home, state.target
     mixed, posterior, column, across, midway = state.mixed, state.posterior, state.column, state.across, state.midway
     own = posterior.variance
-    steps, memory, patient = mixed.shape[1] - 1, state.tracks[now.track].memory, patience(state, t)
+    steps, patient = mixed.shape[1] - 1, patience(state, t)
     risk = tuning.risk * tuning.caution * (1.0 - patient)
     density = max(1e-9, now.seen / max(1e-9, now.shares))  # observations that a share of one brings in a round
     far, far_variance, far_single, earned = 0.0, 0.0, 0.0, 1e-9
@@ -136,25 +153,22 @@ def worth(state: CurvesState, pays: float, t: float, levels: Ints, searching: bo
     best, length, chosen, part = 0.0, 0.0, 0.0, 1.0
     for _ in range(TRIALS if far_variance > TINY and far_single > TINY else 0):
         part_way(home, target, part, midway)
-        gain, variance, single, alike, blur = 0.0, 0.0, 0.0, 0.0, 0.0
+        gain, variance, blur = 0.0, 0.0, 0.0
         for k in range(home.shape[0]):
-            i, j, z = midway[k], home[k], target[k]
-            p, q, r = i / steps, j / steps, z / steps
+            i, j = midway[k], home[k]
+            p, q = i / steps, j / steps
             there, here, spread = mixed[k, i], mixed[k, j], state.spread[k]
             gain += p * as_response(there.mean) - q * as_response(here.mean)
             variance += _difference(p, there.variance, q, here.variance, there.with_home)
-            single += _difference(p, own[k, i], q, own[k, j], column[k, i])
-            alike += p * r * across[k, i] - q * r * column[k, z] - p * q * column[k, i] + q * q * own[k, j]
             blur += p * spread.dispersion * state.noise[k, i] / density + p * p * spread.shock
-        if variance > TINY and single > TINY and alike > 0.0:
-            shared = min(1.0, alike * alike / (single * far_single))
+        if variance > TINY:
             deviation = math.sqrt(variance)
             gain = charged(state, midway, gain, patient) if searching else gain
             cost = risk * deviation * (1.0 + deviation / (tuning.bold * earned)) - gain
             rounds = 1
             while rounds <= max(1.0, tuning.longest * t):
-                seen = seen_of(memory, rounds)
-                known = math.sqrt(far_variance * shared * variance / (variance + blur / seen))
+                explained = min(far_variance, shown(state, rounds, density, far_variance / far_single))
+                known = math.sqrt(max(TINY, explained))
                 net = pays * (expected_gain(far, known) - known_already) - rounds * cost
                 if net > best:
                     best, chosen, length = net, part, float(rounds)
