@@ -108,7 +108,7 @@ def shown(state: CurvesState, rounds: int, density: float, scale: float) -> floa
 
     Every arm shows its own response, as noisy as the units it gets make it, at the impact that is reached by then: of a long
     memory a short trial shows little of the place that was deployed, however many units are sent there. `scale` is how much
-    larger the gain's variance is than under the field in `posterior`; `across` has its covariances with the target.
+    larger the gain's variance is than under the field in `posterior`, whose covariances with the target are in `across`.
     """
     own, column, across = state.posterior.variance, state.column, state.across
     steps, explained = own.shape[1] - 1, 0.0
@@ -124,6 +124,29 @@ def shown(state: CurvesState, rounds: int, density: float, scale: float) -> floa
 
 
 @kernel
+def over_home(state: CurvesState, levels: Ints) -> tuple[float, float]:
+    """Mean and variance of what some levels gain over home in a round, once the impact is there, by all that is believed."""
+    mixed, steps = state.mixed, state.mixed.shape[1] - 1
+    gain, variance = 0.0, 0.0
+    for k in range(levels.shape[0]):
+        p, q = levels[k] / steps, state.home[k] / steps
+        there, here = mixed[k, levels[k]], mixed[k, state.home[k]]
+        gain += p * as_response(there.mean) - q * as_response(here.mean)
+        variance += _difference(p, there.variance, q, here.variance, there.with_home)
+    return gain, variance
+
+
+@kernel
+def blur_of(state: CurvesState, levels: Ints, density: float) -> float:
+    """Variance of what one round at some levels earns, by noise alone; a share of one brings `density` observations."""
+    steps, blur = state.mixed.shape[1] - 1, 0.0
+    for k in range(levels.shape[0]):
+        p, spread = levels[k] / steps, state.spread[k]
+        blur += p * spread.dispersion * state.noise[k, levels[k]] / density + p * p * spread.shock
+    return blur
+
+
+@kernel
 def worth(state: CurvesState, pays: float, t: float, levels: Ints, searching: bool) -> tuple[float, float]:
     """The best trial on the way from home to the target: what it is worth, and for how many rounds; fills its levels.
 
@@ -131,49 +154,37 @@ def worth(state: CurvesState, pays: float, t: float, levels: Ints, searching: bo
     `shown` on the way says how much better the target is; if it is, that `pays` for so many rounds. A search is for what nobody
     knows: that the exploring field takes the target for better already makes it no more worth seeing.
     """
-    tuning, now, home, target = state.tuning[0], state.now[0], state.home, state.target
-    mixed, posterior, column, across, midway = state.mixed, state.posterior, state.column, state.across, state.midway
-    own = posterior.variance
-    steps, patient = mixed.shape[1] - 1, patience(state, t)
+    tuning, now, home, target, midway = state.tuning[0], state.now[0], state.home, state.target, state.midway
+    steps, patient = state.mixed.shape[1] - 1, patience(state, t)
     risk = tuning.risk * tuning.caution * (1.0 - patient)
-    density = max(1e-9, now.seen / max(1e-9, now.shares))  # observations that a share of one brings in a round
-    far, far_variance, far_single, earned = 0.0, 0.0, 0.0, 1e-9
+    density = max(1e-9, now.seen / max(1e-9, now.shares))
+    far, far_variance = over_home(state, target)
+    single, earned, own = 0.0, 1e-9, state.posterior.variance  # the first is that variance by the field in `posterior`
     for k in range(home.shape[0]):
         i, j = target[k], home[k]
-        p, q = i / steps, j / steps
-        covariances(posterior, k, i, across[k])
-        there, here = mixed[k, i], mixed[k, j]
-        earned += q * as_response(here.mean)
-        far += p * as_response(there.mean) - q * as_response(here.mean)
-        far_variance += _difference(p, there.variance, q, here.variance, there.with_home)
-        far_single += _difference(p, own[k, i], q, own[k, j], column[k, i])
+        covariances(state.posterior, k, i, state.across[k])
+        single += _difference(i / steps, own[k, i], j / steps, own[k, j], state.column[k, i])
+        earned += j / steps * as_response(state.mixed[k, j].mean)
     if searching:
         far_variance *= (1.0 + tuning.unsure * at_stake(state, t)) ** 2
     known_already = max(0.0, far) if searching else 0.0
     best, length, chosen, part = 0.0, 0.0, 0.0, 1.0
-    for _ in range(TRIALS if far_variance > TINY and far_single > TINY else 0):
+    for _ in range(TRIALS if far_variance > TINY and single > TINY else 0):
         part_way(home, target, part, midway)
-        gain, variance, blur = 0.0, 0.0, 0.0
-        for k in range(home.shape[0]):
-            i, j = midway[k], home[k]
-            p, q = i / steps, j / steps
-            there, here, spread = mixed[k, i], mixed[k, j], state.spread[k]
-            gain += p * as_response(there.mean) - q * as_response(here.mean)
-            variance += _difference(p, there.variance, q, here.variance, there.with_home)
-            blur += p * spread.dispersion * state.noise[k, i] / density + p * p * spread.shock
+        gain, variance = over_home(state, midway)
         if variance > TINY:
             deviation = math.sqrt(variance)
             gain = charged(state, midway, gain, patient) if searching else gain
             cost = risk * deviation * (1.0 + deviation / (tuning.bold * earned)) - gain
             rounds = 1
             while rounds <= max(1.0, tuning.longest * t):
-                explained = min(far_variance, shown(state, rounds, density, far_variance / far_single))
+                explained = min(far_variance, shown(state, rounds, density, far_variance / single))
                 known = math.sqrt(max(TINY, explained))
                 net = pays * (expected_gain(far, known) - known_already) - rounds * cost
                 if net > best:
                     best, chosen, length = net, part, float(rounds)
                     if gain < 0.0:  # no longer than until the loss can be told from noise
-                        length = min(length, max(tuning.hold, blur / (gain * gain)))
+                        length = min(length, max(tuning.hold, blur_of(state, midway, density) / (gain * gain)))
                 rounds *= 2
         part *= 0.5
     part_way(home, target, chosen, levels)
