@@ -12,7 +12,7 @@ from aftereffect.policies.saving import agent_text
 from aftereffect.policies.storage import read_agent
 
 NAN = float("nan")
-LATE = ("ease", "growth")  # constants that matter once most is known: many units a round tell it sooner
+LATE = ("ease", "growth")  # constants that matter once most is known: a few units a round tell it sooner
 FAR = ("ahead", "unsure")  # constants that matter where a long horizon was told
 PATIENT = ("unsure",)  # and only after thousands of rounds
 
@@ -34,7 +34,7 @@ def _asked(constant: str, factor: float) -> list[list[float]]:
     )
     horizon = 10**6 if constant in FAR else None
     agent, random, asked = policy.start(2, horizon=horizon, seed=3), np.random.default_rng(3), []
-    units, rounds = (20, 3_000) if constant in LATE else (1, 7_000 if constant in PATIENT else 700)
+    units, rounds = (4, 3_000) if constant in LATE else (1, 7_000 if constant in PATIENT else 700)
     for _ in range(rounds):
         p = agent.ask()
         asked.append(p.tolist())
