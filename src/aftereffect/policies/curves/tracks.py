@@ -29,9 +29,9 @@ CANDIDATES = 10  # memories tried where it is unknown; their 1 - memory are in g
 ALTERNATIVES = (-0.45, -0.3, -0.15, 0.15, 0.3, 0.45)  # a given memory is watched against these steps away from it
 HIGHEST = 0.97  # a memory beyond which a track hardly moves while an allocation is held
 # Evidence ratio at which the model counts as contradicted. For one fixed field and Gaussian noise a right model would ever
-# reach it in at most 1 of 5 cases (Ville's inequality); all memories explain the usual data about as well, so that in fact
+# reach it in at most 1 of 4 cases (Ville's inequality); all memories explain the usual data about as well, so that in fact
 # it hardly ever does, and what it does is measured (docs/robustness.md).
-CONTRADICTS = 5.0
+CONTRADICTS = 4.0
 # How much of the evidence is believed before anybody is told. One coin a round scatters as coins do. Of many observations in
 # a round, and of rewards that are no coins, the scatter is estimated, and curves are no draws from the fields: that matters
 # the more the more precise the data are.
