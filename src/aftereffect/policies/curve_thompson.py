@@ -174,7 +174,8 @@ class CurveThompson(Policy):
     `memory` is how strongly the past weighs; with `memory_bound` instead it is unknown but at most that, and estimated.
     `driver` is what drives the impact: the shares ("intended") or the activations they lead to ("realised").
     `caution` is how sure it must be before it leaves what is known to be good: deviations of the gain (1; near zero it
-    believes its estimates, at two it moves seldom). `temperature` is how much of the curves' uncertainty is played on (.4).
+    believes its estimates, at two it moves seldom), up to three times that while little was seen.
+    `temperature` is how much of the curves' uncertainty is played on (.4).
     `levels` is how fine shares are (200; finer where the horizon is beyond 200,000 rounds).
 
     >>> agent = CurveThompson(memory_bound=0.95).start(arms=3, seed=1, feedback="split")

@@ -9,13 +9,13 @@ import aftereffect as ae
 from aftereffect.policies.curves.decision import cautious_values, decide
 from aftereffect.policies.curves.look import look, mix
 from aftereffect.policies.curves.state import HOME, MOVING, SEARCHING, TRYING, TUNED
-from tests.policies.curves.told import CURVES, NAN, before_worth, told
+from tests.policies.curves.told import CURVES, NAN, before_worth, told, wary
 
 
 def test_cautious_values_by_hand() -> None:
     state, t = before_worth()
     cautious_values(state, float(t))
-    eased = 1.0 - TUNED["ease"] * t / (t + TUNED["patience"])
+    eased = wary(state) * (1.0 - TUNED["ease"] * t / (t + TUNED["patience"]))
     for k in range(3):
         q, i = state.home[k] / 20, int(state.home[k])
         assert state.value[k, i] == pytest.approx(

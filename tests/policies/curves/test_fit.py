@@ -187,6 +187,20 @@ def test_the_scale_is_what_rewards_suggest(rate: float, scale: float) -> None:
     assert belief[0]["scale"] == pytest.approx(scale, rel=0.01)
 
 
+def test_staying_where_responses_are_low_makes_nothing_impossible_that_was_seen_elsewhere() -> None:
+    """Half the shares gave .34 to 25 units, all of them .1 to ever more: how far curves may lie goes by both places alike."""
+    booked, belief = np.zeros((1, 201), dtype=BOOKED), belief_of(0.5, 0.5)
+    fit.book(booked, 0, 0.5, 25.0, 0.34, 0.22, 0.0)
+    fit.book(booked, 0, 0.99, 1e6, 0.1, 0.09, 0.0)
+    for _ in range(50):  # until what is known to within the scale and the scale agree
+        fit.renew_scale(booked, belief[0])
+    assert belief[0]["rate"] == pytest.approx(0.1, rel=0.01)
+    scale = belief[0]["scale"]
+    known = 1.0 / (1.0 + 0.22 / 25.0 / scale**2)
+    assert scale == pytest.approx((0.1 + known * 0.34) / (1.0 + known), rel=0.01)
+    assert scale > 0.18
+
+
 def test_before_any_data_the_rate_may_be_anything() -> None:
     belief = belief_of(0.1, 0.1)
     fit.renew_scale(np.zeros((3, 11), dtype=BOOKED), belief[0])

@@ -152,7 +152,7 @@ def test_what_extreme_rounds_lead_to_is_read(policy: ae.Policy) -> None:
 
 @pytest.mark.parametrize("name", ["curves.belief", "belief"])
 @pytest.mark.parametrize("changed", [{"rate": [5e-324]}, {"rate": [0.99]}, {"scale": [5e-324]}, {"scale": [0.9]}])
-def test_a_rate_that_leaves_no_room_and_a_scale_that_it_does_not_say_are_refused(name: str, changed: Any) -> None:
+def test_a_rate_that_leaves_no_room_and_a_scale_that_none_says_are_refused(name: str, changed: Any) -> None:
     """What was fitted with them was no number."""
     with pytest.raises(ae.CorruptFile, match=rf"belief\.{next(iter(changed))} cannot be"):
         _edited(_told(FAIR), {name: changed})

@@ -7,7 +7,8 @@ import pytest
 
 import aftereffect as ae
 from aftereffect.experiments.sensitivity import Retuned
-from aftereffect.policies.curves.state import TUNED, tuning_record
+from aftereffect.policies.curves.fit import book, renew_scale
+from aftereffect.policies.curves.state import TUNED, CurvesState, tuning_record, wariness
 from aftereffect.policies.saving import agent_text
 from aftereffect.policies.storage import read_agent
 
@@ -21,6 +22,27 @@ def test_the_constants_are_one_record() -> None:
     record = tuning_record(500, caution=2.5)[0]
     assert {n: float(record[n]) for n in record.dtype.names} == {**TUNED, "caution": 2.5, "horizon": 500.0}
     assert tuning_record()[0]["horizon"] == 0.0
+
+
+def _seen(units: float, rate: float) -> CurvesState:
+    """An arm of two was seen for so many units at one half, and neither anywhere else; the other for as many."""
+    state = ae.CurveThompson(memory=0.3, levels=20).start(2, seed=1).state
+    for k in range(2):
+        book(state.banks[0], k, 0.5, units, rate, rate * (1.0 - rate), 0.0)
+    renew_scale(state.banks[0], state.belief[0])
+    return state  # type: ignore[no-any-return]
+
+
+def test_caution_is_larger_while_little_was_seen() -> None:
+    """Three times as large before anything was, half of the rest gone after eight coins an arm."""
+    assert wariness(ae.CurveThompson(memory=0.3).start(2, seed=1).state) == pytest.approx(3.0)
+    assert wariness(_seen(8.0, 0.5)) == pytest.approx(2.0)
+    assert wariness(_seen(1e6, 0.5)) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_at_low_rates_it_takes_as_many_successes() -> None:
+    """400 units at two percent tell what 8 at one half do, but for what a coin's variance lacks of its mean."""
+    assert wariness(_seen(400.0, 0.02)) == pytest.approx(wariness(_seen(8.0, 0.5)), rel=0.02)
 
 
 def _asked(constant: str, factor: float) -> list[list[float]]:

@@ -25,7 +25,7 @@ from aftereffect.policies.curves.trial import (
     shown,
     worth,
 )
-from tests.policies.curves.told import before_worth
+from tests.policies.curves.told import before_worth, wary
 
 
 @pytest.mark.parametrize("mean", [-3.0, -0.5, 0.0, 0.2, 2.0])
@@ -187,7 +187,7 @@ def test_a_search_costs_what_is_believed_to_be_lost() -> None:
 
 def test_worth_of_one_round_by_hand() -> None:
     """The best of four places on the way: what is expected to be gained, less risk and loss, from the state's numbers."""
-    state, t = before_worth()
+    state, t = before_worth(25)
     levels, chosen = np.zeros(3, dtype=np.int64), set()
     state.tuning["patience"] = 50.0  # about half of it has come
     for blurred, reach, bold, searching in itertools.product(
@@ -244,7 +244,7 @@ def _one_round(state: CurvesState, middle: np.ndarray, t: int, steps: int, searc
     earned = q @ at(home) + 1e-9
     deviation = np.sqrt(variance)
     patient = t / (t + tuning["patience"])
-    risk = tuning["risk"] * tuning["caution"] * (1.0 - patient)
+    risk = tuning["risk"] * wary(state) * (1.0 - patient)
     better = known * norm.pdf(far / known) + far * norm.cdf(far / known)
     if searching:
         told = state.foretold["mean"][now["age"]]

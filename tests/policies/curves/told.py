@@ -36,6 +36,13 @@ def told(
     return state
 
 
+def wary(state: CurvesState) -> float:
+    """The caution by the words of its description: coins of the typical rate that an arm has been seen for."""
+    tuning, booked = state.tuning[0], state.banks[state.now[0]["track"]]
+    coins = (booked["weight"].sum(axis=1) / state.spread["dispersion"]).mean() * state.belief[0]["scale"] ** 2
+    return float(tuning["caution"] * (1 + tuning["scarce"] / (1 + coins / tuning["few"])))
+
+
 def before_worth(rounds: int = 40) -> tuple[CurvesState, int]:
     """A state that was just looked at, with a target away from home."""
     state, t = told(rounds), rounds + 1

@@ -1,8 +1,9 @@
 """Which allocation to deploy: stay with what is known to be good, move there, or look elsewhere where the look is worth it.
 
 *Home* is the allocation that counts as known to be good: the operator's split or an even one at first. A decision does one of
-four things. It **moves** home where the estimates gain more than `caution` deviations of that gain. Else it draws curves from
-what is believed and takes the best allocation for them as a target; a **trial** somewhere on the way there costs what it is
+four things. It **moves** home where the estimates gain more than `caution` deviations of that gain, and up to three times as
+many while little was seen (`wariness`). Else it draws curves from what is believed and takes the best allocation for them as a
+target; a **trial** somewhere on the way there costs what it is
 expected to lose, and for the cautious some of its risk, and it may show that the target is better, which then pays for as long
 as experience lets one expect (`reach` times the past). The trial that is worth most is made if it is worth anything; later
 `wide` draws, of the full size of what is uncertain, offer less likely targets too. Other targets come from a field of steep
@@ -39,6 +40,7 @@ from aftereffect.policies.curves.state import (
     copy_levels,
     patience,
     shortest_hold,
+    wariness,
 )
 from aftereffect.policies.curves.trial import at_stake, roughness, try_target
 from aftereffect.policies.curves.values import price, price_shares
@@ -50,7 +52,7 @@ STEPS = (MOVING, TRYING, SEARCHING)
 def cautious_values(state: CurvesState, t: float) -> None:
     """Worth of every level: what it earns in the mean less caution times the deviation of what it gains over home."""
     mixed, home, value, tuning = state.mixed, state.home, state.value, state.tuning[0]
-    steps, caution = value.shape[1] - 1, tuning.caution * (1.0 - tuning.ease * patience(state, t))
+    steps, caution = value.shape[1] - 1, wariness(state) * (1.0 - tuning.ease * patience(state, t))
     for k in range(value.shape[0]):
         q = home[k] / steps
         own = q * q * mixed[k, home[k]].variance

@@ -58,6 +58,7 @@ BOOKED = np.dtype([(name, "f8") for name in ("rounds", "count", "precision", "pu
 SPREAD = np.dtype([("dispersion", "f8"), ("shock", "f8")])
 FIELD = np.dtype([("length", "f8"), ("amplitude", "f8"), ("determinant", "f8"), ("leans", "i8"), ("rise", "f8")])
 BELIEF = np.dtype([("rate", "f8"), ("scale", "f8")])
+PLACES = 10  # ranges of shares that count alike for how far curves may lie from the typical rate
 LEAST_RATE, MOST_RATE = 1e-4, 0.98  # that are believed typical: curves have to have room to differ from it
 
 
@@ -140,8 +141,12 @@ def book(booked: Any, k: int, impact: float, seen: float, reward: float, noise: 
 
 @kernel
 def renew_scale(booked: Any, belief: Any) -> None:
-    """The typical rate, each arm's mean counting alike, and how far curves may lie from it."""
-    total, arms, seen = 0.0, 0.0, 0.0
+    """The typical rate, each arm's mean counting alike, and how far curves may lie from it.
+
+    How far is by the rate of a typical place, not of where most rewards come from: else what was seen elsewhere would look
+    less and less possible the longer one stays where responses are low.
+    """
+    total, at_places, arms, seen = 0.0, 0.0, 0.0, 0.0
     for k in range(booked.shape[0]):
         count, precision, pulled = 0.0, 0.0, 0.0
         for i in range(booked.shape[1]):
@@ -151,12 +156,34 @@ def renew_scale(booked: Any, belief: Any) -> None:
         if count > 0.0:
             trust = count / (count + 4.0)
             total += trust * pulled / precision
+            at_places += trust * rate_of_places(booked[k], belief.scale)
             arms += trust
             seen += count
     doubt = 1.0 / (1.0 + seen)  # before any data the rate may be anything
-    rate = min(MOST_RATE, max(LEAST_RATE, (total + doubt * 0.5) / (arms + doubt)))
-    belief.rate = rate
+    belief.rate = _believable_rate((total + doubt * 0.5) / (arms + doubt))
+    rate = _believable_rate((at_places + doubt * 0.5) / (arms + doubt))
     belief.scale = min(rate, math.sqrt(rate * (1.0 - rate)))
+
+
+@kernel
+def rate_of_places(booked: Any, scale: float) -> float:
+    """An arm's mean reward where it was seen: every place counts alike, as far as its mean is known to within the scale."""
+    nodes, weight, rate = booked.shape[0], 0.0, 0.0
+    for place in range(PLACES):
+        precision, pulled = 0.0, 0.0
+        for i in range(place * nodes // PLACES, (place + 1) * nodes // PLACES):
+            precision += booked[i].precision
+            pulled += booked[i].pulled
+        if precision > 0.0:
+            known = 1.0 / (1.0 + 1.0 / (precision * scale * scale))
+            weight += known
+            rate += known * pulled / precision
+    return float(rate / weight)
+
+
+@helper
+def _believable_rate(rate: float) -> float:
+    return min(MOST_RATE, max(LEAST_RATE, rate))
 
 
 @helper

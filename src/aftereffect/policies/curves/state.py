@@ -27,6 +27,8 @@ from aftereffect.policies.curves.tracks import book_all, move_on
 TUNED = {
     "temperature": 0.4,  # of drawn deviations: a whole curve's posterior sample explores more than one decision needs
     "caution": 1.0,  # deviations of the gain that a move of home must exceed
+    "scarce": 2.0,  # part by which the caution is larger while nothing was seen
+    "few": 8.0,  # coins an arm that leave half of that: as many as it takes successes where rates are low
     "risk": 0.2,  # of the caution: deviations that a trial is charged with
     "bold": 0.3,  # deviation, as a share of what home earns, at which a trial's risk counts double
     "reach": 0.1,  # what a trial may show pays for this times the past, at first
@@ -179,6 +181,22 @@ def copy_levels(source: Ints, target: Ints) -> None:
 @helper
 def patience(state: CurvesState, t: float) -> float:
     return float(t / (t + state.tuning[0].patience))
+
+
+@kernel
+def wariness(state: CurvesState) -> float:
+    """The caution, larger while little was seen: what looks best is then mostly what was lucky.
+
+    What was seen counts in coins of the typical rate: by how precisely it tells an arm's mean, against how far curves may lie
+    from that rate. A hundred units at a rate of two percent tell no more than two at one half do.
+    """
+    booked, scale, tuning = state.banks[bank_of(state, state.now[0].age)], state.belief[0].scale, state.tuning[0]
+    precision = 0.0
+    for k in range(booked.shape[0]):
+        for i in range(booked.shape[1]):
+            precision += booked[k, i].weight / state.spread[k].dispersion
+    coins = precision * scale * scale / booked.shape[0]
+    return float(tuning.caution * (1.0 + tuning.scarce * tuning.few / (tuning.few + coins)))
 
 
 @helper

@@ -7,7 +7,15 @@ import math
 from aftereffect._compile import helper, kernel
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.curves.fit import STEEP, as_response, covariances
-from aftereffect.policies.curves.state import SEARCHING, TRYING, CurvesState, copy_levels, patience, shortest_hold
+from aftereffect.policies.curves.state import (
+    SEARCHING,
+    TRYING,
+    CurvesState,
+    copy_levels,
+    patience,
+    shortest_hold,
+    wariness,
+)
 
 TRIALS = 4  # places on the way to a target: all of it, half, a quarter, an eighth
 TINY = 1e-18  # a variance below which nothing is left to learn
@@ -156,7 +164,7 @@ def worth(state: CurvesState, pays: float, t: float, levels: Ints, searching: bo
     """
     tuning, now, home, target, midway = state.tuning[0], state.now[0], state.home, state.target, state.midway
     steps, patient = state.mixed.shape[1] - 1, patience(state, t)
-    risk = tuning.risk * tuning.caution * (1.0 - patient)
+    risk = tuning.risk * wariness(state) * (1.0 - patient)
     density = max(1e-9, now.seen / max(1e-9, now.shares))
     far, far_variance = over_home(state, target)
     single, earned, own = 0.0, 1e-9, state.posterior.variance  # the first is that variance by the field in `posterior`
