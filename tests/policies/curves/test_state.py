@@ -56,7 +56,7 @@ def _asked(constant: str, factor: float) -> list[list[float]]:
     )
     horizon = 10**6 if constant in FAR else None
     agent, random, asked = policy.start(2, horizon=horizon, seed=3), np.random.default_rng(3), []
-    units, rounds = (4, 3_000) if constant in LATE else (1, 7_000 if constant in PATIENT else 700)
+    units, rounds = (4, 3_000) if constant in LATE else (1, 12_000 if constant in PATIENT else 700)
     for _ in range(rounds):
         p = agent.ask()
         asked.append(p.tolist())

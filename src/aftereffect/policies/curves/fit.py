@@ -143,8 +143,8 @@ def book(booked: Any, k: int, impact: float, seen: float, reward: float, noise: 
 def renew_scale(booked: Any, belief: Any) -> None:
     """The typical rate, each arm's mean counting alike, and how far curves may lie from it.
 
-    How far is by the rate of a typical place, not of where most rewards come from: else what was seen elsewhere would look
-    less and less possible the longer one stays where responses are low.
+    Where rates are low that is by the rate of a typical place too, not only of where most rewards come from: else what was
+    seen elsewhere would look less and less possible the longer one stays where responses are low.
     """
     total, at_places, arms, seen = 0.0, 0.0, 0.0, 0.0
     for k in range(booked.shape[0]):
@@ -160,9 +160,9 @@ def renew_scale(booked: Any, belief: Any) -> None:
             arms += trust
             seen += count
     doubt = 1.0 / (1.0 + seen)  # before any data the rate may be anything
-    belief.rate = _believable_rate((total + doubt * 0.5) / (arms + doubt))
-    rate = _believable_rate((at_places + doubt * 0.5) / (arms + doubt))
-    belief.scale = min(rate, math.sqrt(rate * (1.0 - rate)))
+    rate = min(MOST_RATE, max(LEAST_RATE, (total + doubt * 0.5) / (arms + doubt)))
+    belief.rate = rate
+    belief.scale = min(max(rate, (at_places + doubt * 0.5) / (arms + doubt)), math.sqrt(rate * (1.0 - rate)))
 
 
 @kernel
@@ -179,11 +179,6 @@ def rate_of_places(booked: Any, scale: float) -> float:
             weight += known
             rate += known * pulled / precision
     return float(rate / weight)
-
-
-@helper
-def _believable_rate(rate: float) -> float:
-    return min(MOST_RATE, max(LEAST_RATE, rate))
 
 
 @helper
