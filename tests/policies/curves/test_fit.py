@@ -201,6 +201,14 @@ def test_staying_where_responses_are_low_makes_nothing_impossible_that_was_seen_
     assert scale > 0.18
 
 
+def test_what_was_all_but_forgotten_changes_nothing() -> None:
+    """Precisions next to nothing are no places to go by, and no division by zero."""
+    booked, belief = np.zeros((1, 201), dtype=BOOKED), belief_of(0.5, 1e-4)
+    booked[0, 7] = (1.0, 1e-320, 1e-320, 0.0, 0.0, 0.0, 0.0)
+    fit.renew_scale(booked, belief[0])
+    assert 0.0 < belief[0]["scale"] <= 0.5
+
+
 def test_before_any_data_the_rate_may_be_anything() -> None:
     belief = belief_of(0.1, 0.1)
     fit.renew_scale(np.zeros((3, 11), dtype=BOOKED), belief[0])

@@ -174,11 +174,11 @@ def rate_of_places(booked: Any, scale: float) -> float:
         for i in range(place * nodes // PLACES, (place + 1) * nodes // PLACES):
             precision += booked[i].precision
             pulled += booked[i].pulled
-        if precision > 0.0:
+        if precision * scale * scale > 0.0:  # what was all but forgotten says nothing
             known = 1.0 / (1.0 + 1.0 / (precision * scale * scale))
             weight += known
             rate += known * pulled / precision
-    return float(rate / weight)
+    return float(rate / weight) if weight > 0.0 else 0.0
 
 
 @helper
