@@ -49,6 +49,9 @@ SCENARIOS: tuple[tuple[str, int, float, str], ...] = (
     ("lending", 3, 0.6, "units=600,rate=0.05,floors=0.1"),
     ("loan", 4, 0.8, "units=300,delay=4"),  # rewards that are seen a month or two later
     ("lipschitz", 3, 0.7, "units=300,delay=8"),
+    ("loan", 5, 0.5, "units=50,rate=0.1"),  # a few successes a week: there is little to go by for years
+    ("lipschitz", 4, 0.6, "units=100,rate=0.05"),
+    ("bump", 5, 0.6, "units=100"),
 )
 
 

@@ -3,15 +3,15 @@
 *Home* is the allocation that counts as known to be good: the operator's split or an even one at first. A decision does one of
 four things. It **moves** home where the estimates gain more than `caution` deviations of that gain, and up to three times as
 many while little was seen (`wariness`). Else it draws curves from what is believed and takes the best allocation for them as a
-target; a **trial** somewhere on the way there costs what it is
-expected to lose, and for the cautious some of its risk, and it may show that the target is better, which then pays for as long
-as experience lets one expect (`reach` times the past). The trial that is worth most is made if it is worth anything; later
-`wide` draws, of the full size of what is uncertain, offer less likely targets too. Other targets come from a field of steep
-curves, believed with some `doubt` whatever the evidence says, so that a belief in flat curves, formed where one happened to
-look, cannot keep one from **searching** elsewhere, at the most promising of some `targets`: where most is left to see, at the
-price of what is believed to be lost there. After thousands of rounds the doubt goes, but for what the evidence says of kinks,
-and searches take turns with the rest; over tens of thousands, rough curves keep more of it (`at_stake`), as a narrow peak that
-had a few unlucky rewards would be missed for as long. Where nothing is worth its price, it stays at **home**.
+target; a **trial** somewhere on the way there costs what it is expected to lose, and for the cautious some of its risk, and it
+may show that the target is better, which then pays for as long as experience lets one expect (`reach` times the past). The
+trial that is worth most is made if it is worth anything; later `wide` draws, of the full size of what is uncertain, offer less
+likely targets too. Other targets come from a field of steep curves, believed with some `doubt` whatever the evidence says, so
+that a belief in flat curves, formed where one happened to look, cannot keep one from **searching** elsewhere, at the most
+promising of some `targets`: where most is left to see, at the price of what is believed to be lost there. After thousands of
+rounds the doubt goes, but for what the evidence says of kinks, and searches take turns with the rest; over tens of thousands,
+rough curves keep more of it (`at_stake`), as a narrow peak that had a few unlucky rewards would be missed for as long. Where
+nothing is worth its price, it stays at **home**.
 
 So nothing counts rounds of exploration: what is left to find out, and what it could change, is what counts. Over a few thousand
 rounds patience grows: later trials are made for longer, and risk matters less.
