@@ -43,6 +43,8 @@ def test_scenarios_are_what_institutions_have() -> None:
     assert min(p.units or 0 for p in problems) == 50
     assert max(p.units or 0 for p in problems) == 1000
     assert {p.memory for p in problems} >= {0.3, 0.9}
+    successes = [ae.best_fixed(p).utility * (p.units or 0) for p in problems]
+    assert sum(a_week < 10 for a_week in successes) >= 2
     for having in ("rate", "floors", "shock", "start"):
         assert sum(having in c.problem for c in scenarios) >= 2
     assert (FULL.horizon, FULL.runs, QUICK.horizon) == (520, 40, 104)
