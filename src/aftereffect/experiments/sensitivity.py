@@ -92,7 +92,7 @@ class Usual:
 
 def measure_usual(runs: int, seed: int, horizon: int = LONG, repeats: int = REPEATS) -> Usual:
     """The usual values, as every row is measured, several times."""
-    return Usual(*_measured("caution", 1.0, runs, seed, horizon, repeats))
+    return Usual(*_measured("caution", 1.0, runs, seed, horizon=horizon, repeats=repeats))
 
 
 def measure_sensitivity(
@@ -107,7 +107,7 @@ def measure_sensitivity(
     for constant in constants:
         for factor in FACTORS:
             say(f"{constant} times {factor:g}")
-            (share,), (regret,) = _measured(constant, factor, runs, seed, horizon, repeats=1)
+            (share,), (regret,) = _measured(constant, factor, runs, seed, horizon=horizon, repeats=1)
             gained, times = float(share) - usual.share, float(regret) / usual.regret
             yield Sensitivity(constant, TUNED[constant], factor, gained, times)
 
@@ -138,7 +138,8 @@ def _regrets(scenario: Scenario, policy: Policy, runs: int, seed: int, horizon: 
 def _simulated(scenario: Scenario, policy: Policy, horizon: int, runs: int, seed: int, repeats: int) -> Result:
     """Where problems are drawn, each of `runs` is met once in every repeat."""
     each, instances = (repeats, runs) if scenario.drawn else (runs * repeats, 1)
-    return simulate(family_from(scenario.problem)[0], policy, horizon, each, instances, seed, [horizon])
+    drawn = family_from(scenario.problem)[0]
+    return simulate(drawn, policy, horizon, each, instances, seed, checkpoints=[horizon])
 
 
 def _by_repeat(values: Floats, scenario: Scenario, repeats: int) -> Floats:

@@ -150,9 +150,9 @@ def changes_section(rows: Sequence[Changes], horizon: int) -> str:
         f"Mean regret against the best allocation of each moment, T = {horizon:,}, {rows[0].instances} instances a family. "
         "Half-way all responses are replaced by others, drawn anew; a restart would begin from nothing in that round (at "
         "most twice its regret is wanted). Or they go to others and back ten times; the best single split is the one that "
-        "earns most over all rounds (at most twice its regret is wanted). It is not learned: the last column is what learning costs "
-        "this policy where nothing changes. Where that is more than the single split loses, twice the latter leaves less for the "
-        f"seasons than the single split itself loses by them.\n\n{table}"
+        "earns most over all rounds (at most twice its regret is wanted). It is not learned: the last column is what learning "
+        "costs this policy where nothing changes. Where that is more than the single split loses, twice the latter leaves less "
+        f"for the seasons than the single split itself loses by them.\n\n{table}"
     )
 
 

@@ -14,8 +14,8 @@ from aftereffect.policies.storage import read_agent
 
 NAN = float("nan")
 LATE = ("ease", "growth")  # constants that matter once most is known: a few units a round tell it sooner
-FAR = ("ahead", "unsure")  # constants that matter where a long horizon was told
-PATIENT = ("unsure",)  # and only after thousands of rounds
+FAR = ("ahead", "unsure", "unlucky", "foresight")  # constants that matter where a long horizon was told
+PATIENT = ("unsure", "unlucky", "foresight")  # and only after thousands of rounds
 
 
 def test_the_constants_are_one_record() -> None:

@@ -283,3 +283,29 @@ def test_hardly_seen_places_count_more_where_curves_are_rough_and_time_is_long()
         found.append(worth(state, pays, 15_000.0, state.spare, True)[0])
         assert worth(state, pays, 15_000.0, state.spare, False)[0] > 0.0
     assert found[1] > found[0]
+
+
+def test_in_the_long_run_targets_are_doubted_and_trials_valued_with_all_that_may_follow() -> None:
+    """Short horizons are worth what they were; longer ones at least that, and no trial is held for longer at once."""
+    levels, rounds, pays = np.zeros(3, dtype=np.int64), 15_000.0, 1e4
+    usual = {"unlucky": TUNED["unlucky"], "foresight": TUNED["foresight"]}
+    neither = {"unlucky": 0.0, "foresight": TUNED["longest"]}
+
+    def found(horizon: float, worse: float = 0.0, noise: float = 1.0, **constants: float) -> tuple[float, float]:
+        state, _ = before_worth()
+        state.mixed["mean"][np.arange(3), state.target] -= worse
+        state.noise[:] *= noise
+        state.tuning["horizon"] = horizon
+        for name, value in constants.items():
+            state.tuning[name] = value
+        return worth(state, pays, rounds, levels, False)
+
+    for horizon in (0.0, SHORT):
+        assert found(horizon, **usual) == found(horizon, **neither)
+    far = 4.0 * SHORT
+    plain, doubted, both = (found(far, **c)[0] for c in (neither, {**neither, "unlucky": 0.2}, usual))
+    assert 0.0 < plain < doubted <= both
+    faint = {"worse": 0.05, "noise": 1e3}  # a hundredth of the past shows little of it, all of it much more
+    short, long = (found(far, **faint, **neither | {"foresight": share}) for share in (TUNED["longest"], 1.0))
+    assert long[0] > 2.0 * short[0] > 0.0
+    assert long[1] <= TUNED["longest"] * rounds

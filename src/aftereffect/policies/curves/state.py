@@ -37,6 +37,7 @@ TUNED = {
     "doubt": 0.02,  # belief in the exploring field whatever the evidence says, at first
     "late_doubt": 0.5,  # and later, less as experience comes, unless the evidence says that curves have kinks
     "unsure": 0.75,  # part by which the exploring field is too sure of a target where curves are rough and time is long
+    "unlucky": 0.2,  # part by which what is believed of any target is too sure where time is long
     "turn": 0.2,  # share of the decisions that may search: at first of those with a likely target, later of all
     "wide": 4.0,  # targets of full doubt that a trial may take beside the likely one, as patience comes
     "targets": 6.0,  # that a search looks at, to take the most promising
@@ -46,6 +47,7 @@ TUNED = {
     "hold": 5.0,  # observations that a decision is held for at least, all arms together
     "growth": 3e-3,  # share of the past that a decision is held for at most, if it is no search
     "longest": 0.01,  # share of the past that a search is held for at most
+    "foresight": 0.1,  # share of the past for which a trial is valued where time is long
     "review": 0.1,  # growth of t after which smoothness, noise, memory and drift are learned anew
     "exploring": 300.0,  # where activations drive the impact: rounds of draws from the exploring field, later a share of them
 }

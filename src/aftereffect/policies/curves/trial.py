@@ -97,6 +97,19 @@ def roughness(state: CurvesState, length: float) -> float:
     return rough / total
 
 
+@helper
+def long_run(state: CurvesState, rounds: float) -> float:
+    """How far the time, told or past, is so long that early bad luck counts: zero up to SHORT, and while little was learned.
+
+    Of thousands of runs some meet unlucky rewards where they should have stayed. What they lose grows with the time that is
+    left, and a belief that is right in the mean does not look again.
+    """
+    longest = max(state.tuning[0].horizon, rounds)
+    if longest <= SHORT or patience(state, rounds) <= 0.5:
+        return 0.0
+    return float(1.0 - SHORT / longest)
+
+
 @kernel
 def at_stake(state: CurvesState, rounds: float) -> float:
     """How far curves may be as rough as the exploring field's where one hardly looked, and the time long enough to care.
@@ -104,10 +117,8 @@ def at_stake(state: CurvesState, rounds: float) -> float:
     A few unlucky rewards at a narrow peak can then cost more than all looks together: smoothness was learned near home, where
     nearly all rewards come from, and says little of other places.
     """
-    longest = max(state.tuning[0].horizon, rounds)
-    if longest <= SHORT or patience(state, rounds) <= 0.5:
-        return 0.0
-    return float((1.0 - SHORT / longest) * roughness(state, STEEP[0]))
+    care = long_run(state, rounds)
+    return float(care * roughness(state, STEEP[0])) if care > 0.0 else 0.0
 
 
 @kernel
@@ -160,7 +171,8 @@ def worth(state: CurvesState, pays: float, t: float, levels: Ints, searching: bo
 
     A trial of m rounds costs m times what it would lose in the mean if the impact were there, and some of its risk. What is
     `shown` on the way says how much better the target is; if it is, that `pays` for so many rounds. A search is for what nobody
-    knows: that the exploring field takes the target for better already makes it no more worth seeing.
+    knows: that the exploring field takes the target for better already makes it no more worth seeing. In the long run a trial
+    is valued with all that may follow (`foresight`), as a small difference shows after many rounds only, and made in parts.
     """
     tuning, now, home, target, midway = state.tuning[0], state.now[0], state.home, state.target, state.midway
     steps, patient = state.mixed.shape[1] - 1, patience(state, t)
@@ -173,8 +185,11 @@ def worth(state: CurvesState, pays: float, t: float, levels: Ints, searching: bo
         covariances(state.posterior, k, i, state.across[k])
         single += _difference(i / steps, own[k, i], j / steps, own[k, j], state.column[k, i])
         earned += j / steps * as_response(state.mixed[k, j].mean)
+    care = long_run(state, t)
+    far_variance *= (1.0 + tuning.unlucky * care) ** 2
     if searching:
         far_variance *= (1.0 + tuning.unsure * at_stake(state, t)) ** 2
+    foreseen = tuning.longest + care * (tuning.foresight - tuning.longest)
     known_already = max(0.0, far) if searching else 0.0
     best, length, chosen, part = 0.0, 0.0, 0.0, 1.0
     for _ in range(TRIALS if far_variance > TINY and single > TINY else 0):
@@ -185,7 +200,7 @@ def worth(state: CurvesState, pays: float, t: float, levels: Ints, searching: bo
             gain = charged(state, midway, gain, patient) if searching else gain
             cost = risk * deviation * (1.0 + deviation / (tuning.bold * earned)) - gain
             rounds = 1
-            while rounds <= max(1.0, tuning.longest * t):
+            while rounds <= max(1.0, foreseen * t):
                 explained = min(far_variance, shown(state, rounds, density, far_variance / single))
                 known = math.sqrt(max(TINY, explained))
                 net = pays * (expected_gain(far, known) - known_already) - rounds * cost
@@ -193,6 +208,7 @@ def worth(state: CurvesState, pays: float, t: float, levels: Ints, searching: bo
                     best, chosen, length = net, part, float(rounds)
                     if gain < 0.0:  # no longer than until the loss can be told from noise
                         length = min(length, max(tuning.hold, blur_of(state, midway, density) / (gain * gain)))
+                    length = min(length, max(1.0, tuning.longest * t))
                 rounds *= 2
         part *= 0.5
     part_way(home, target, chosen, levels)
