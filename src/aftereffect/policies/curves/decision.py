@@ -10,8 +10,9 @@ likely targets too. Other targets come from a field of steep curves, believed wi
 that a belief in flat curves, formed where one happened to look, cannot keep one from **searching** elsewhere, at the most
 promising of some `targets`: where most is left to see, at the price of what is believed to be lost there. After thousands of
 rounds the doubt goes, but for what the evidence says of kinks, and searches take turns with the rest; over tens of thousands,
-rough curves keep more of it (`at_stake`), as a narrow peak that had a few unlucky rewards would be missed for as long. Where
-nothing is worth its price, it stays at **home**.
+rough curves keep more of it (`at_stake`), as a narrow peak that had a few unlucky rewards would be missed for as long, and every
+target is doubted some more and valued with what may follow a look (`long_run`). Where nothing is worth its price, it stays at
+**home**.
 
 So nothing counts rounds of exploration: what is left to find out, and what it could change, is what counts. Over a few thousand
 rounds patience grows: later trials are made for longer, and risk matters less.
