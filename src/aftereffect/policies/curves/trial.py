@@ -121,6 +121,16 @@ def at_stake(state: CurvesState, rounds: float) -> float:
     return float(care * roughness(state, STEEP[0])) if care > 0.0 else 0.0
 
 
+@helper
+def doubted(state: CurvesState, variance: float, rounds: float, searching: bool) -> float:
+    """The variance of what a target gains: what is believed is too sure of it where time is long, the exploring field more so."""
+    tuning = state.tuning[0]
+    variance *= (1.0 + tuning.unlucky * long_run(state, rounds)) ** 2
+    if searching:
+        variance *= (1.0 + tuning.unsure * at_stake(state, rounds)) ** 2
+    return float(variance)
+
+
 @kernel
 def shown(state: CurvesState, rounds: int, density: float, scale: float) -> float:
     """Variance of the target's gain over home that a trial of the midway levels for some rounds would explain.
@@ -185,11 +195,8 @@ def worth(state: CurvesState, pays: float, t: float, levels: Ints, searching: bo
         covariances(state.posterior, k, i, state.across[k])
         single += _difference(i / steps, own[k, i], j / steps, own[k, j], state.column[k, i])
         earned += j / steps * as_response(state.mixed[k, j].mean)
-    care = long_run(state, t)
-    far_variance *= (1.0 + tuning.unlucky * care) ** 2
-    if searching:
-        far_variance *= (1.0 + tuning.unsure * at_stake(state, t)) ** 2
-    foreseen = tuning.longest + care * (tuning.foresight - tuning.longest)
+    far_variance = doubted(state, far_variance, t, searching)
+    foreseen = tuning.longest + long_run(state, t) * (tuning.foresight - tuning.longest)
     known_already = max(0.0, far) if searching else 0.0
     best, length, chosen, part = 0.0, 0.0, 0.0, 1.0
     for _ in range(TRIALS if far_variance > TINY and single > TINY else 0):
