@@ -37,7 +37,7 @@ TUNED = {
     "doubt": 0.02,  # belief in the exploring field whatever the evidence says, at first
     "late_doubt": 0.5,  # and later, less as experience comes, unless the evidence says that curves have kinks
     "unsure": 0.75,  # part by which the exploring field is too sure of a target where curves are rough and time is long
-    "unlucky": 0.2,  # part by which what is believed of any target is too sure where time is long
+    "unlucky": 0.1,  # part by which what is believed of any target is too sure where time is long
     "turn": 0.2,  # share of the decisions that may search: at first of those with a likely target, later of all
     "wide": 4.0,  # targets of full doubt that a trial may take beside the likely one, as patience comes
     "targets": 6.0,  # that a search looks at, to take the most promising
