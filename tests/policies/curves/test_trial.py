@@ -303,7 +303,7 @@ def test_in_the_long_run_targets_are_doubted_and_trials_valued_with_all_that_may
     for horizon in (0.0, SHORT):
         assert found(horizon, **usual) == found(horizon, **neither)
     far = 4.0 * SHORT
-    plain, doubted, both = (found(far, **c)[0] for c in (neither, {**neither, "unlucky": 0.2}, usual))
+    plain, doubted, both = (found(far, **c)[0] for c in (neither, {**neither, "unlucky": TUNED["unlucky"]}, usual))
     assert 0.0 < plain < doubted <= both
     faint = {"worse": 0.05, "noise": 1e3}  # a hundredth of the past shows little of it, all of it much more
     short, long = (found(far, **faint, **neither | {"foresight": share}) for share in (TUNED["longest"], 1.0))
