@@ -38,6 +38,7 @@ from aftereffect.model.responses import Scaled as Scaled
 from aftereffect.model.responses import Table as Table
 from aftereffect.model.responses import Tabulated as Tabulated
 from aftereffect.model.responses import Tent as Tent
+from aftereffect.model.units import whole_units as whole_units
 from aftereffect.oracle.best_fixed import BestFixed as BestFixed
 from aftereffect.oracle.best_fixed import best_fixed as best_fixed
 from aftereffect.oracle.levels import best_levels as best_levels

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from scipy import stats
 
 import aftereffect as ae
 from aftereffect._random import generator, next_word
+from aftereffect.errors import AftereffectError
 from aftereffect.model.units import share_out
 from aftereffect.model.world import observe, step, unit
 from tests.model.worlds import drive, sequence
@@ -21,6 +24,27 @@ def shared(shares: list[float], units: int) -> list[float]:
     given = np.zeros(len(shares))
     share_out(np.array(shares), units, given)
     return given.tolist()
+
+
+def test_people_split_units_as_the_simulator_does_by_name_too() -> None:
+    for shares in np.random.default_rng(5).dirichlet(np.ones(5), 50):
+        assert ae.whole_units(shares, 37).tolist() == shared(shares.tolist(), 37)
+    assert ae.whole_units({"south": 0.3, "north": 0.7}, 5) == {"south": 2, "north": 3}  # a tie: the first
+
+
+@pytest.mark.parametrize("wrong", [[0.5, 0.6], [1.5, -0.5], [math.nan, 1.0], {"north": 0.5}, "even", None])
+def test_what_is_no_split_is_not_rounded_to_units(wrong: Any) -> None:
+    with pytest.raises(AftereffectError, match=r"^allocation must be "):
+        ae.whole_units(wrong, 10)
+
+
+def test_an_arm_too_small_for_a_unit_is_told_as_not_seen() -> None:
+    agent = ae.CurveThompson(memory_bound=0.95).start(arms=2, seed=1, feedback="split")
+    calls = ae.whole_units([0.999, 0.001], 100)
+    agent.ask()
+    agent.tell([0.4, math.nan], trials=calls, allocation=[0.999, 0.001])
+    assert agent.open_rounds == []
+    assert agent.log["trials"].to_list()[0] == 100
 
 
 def by_fractions(shares: list[Fraction], units: int) -> list[int]:

@@ -11,7 +11,7 @@ from aftereffect._sources import own_hash
 from aftereffect.errors import WrongTell
 from aftereffect.model.curves import Floats
 from aftereffect.model.reward_range import RewardRange
-from aftereffect.model.units import share_out
+from aftereffect.model.units import whole_units
 from aftereffect.policies.base import Policy, policy_from
 from aftereffect.policies.saving import agent_text
 from aftereffect.policies.storage import read_agent
@@ -142,13 +142,6 @@ class Fold:
         fold.made_with, fold.archived, fold.own = content["made_with"], content["archived"], content["own"]
         fold.count, fold.head = count, head
         return fold
-
-
-def whole_units(allocation: dict[str, float], units: int) -> dict[str, int]:
-    """How many of the units each arm gets: whole ones, all of them."""
-    given = np.zeros(len(allocation))
-    share_out(np.array(list(allocation.values())), units, given)
-    return {name: int(count) for name, count in zip(allocation, given, strict=True)}
 
 
 def _create(fold: Fold, request: Content, recorded: Content | None) -> Content:

@@ -9,11 +9,11 @@ import numpy as np
 from aftereffect.model.curves import Floats
 from aftereffect.model.impacts import discounted_average
 from aftereffect.model.reward_range import RewardRange
+from aftereffect.model.units import whole_units
 from aftereffect.policies.agent import Agent
 from aftereffect.policies.curve_thompson import believed
 from aftereffect.policies.curves.estimates import BAND, seen_means
 from aftereffect.policies.curves.state import CurvesState
-from aftereffect.programs.fold import whole_units
 from aftereffect.programs.program import Program
 from aftereffect.report.style import arm_looks
 from aftereffect.service.words import alarms, event_in_words, why
