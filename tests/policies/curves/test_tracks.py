@@ -25,6 +25,7 @@ from aftereffect.policies.curves.tracks import (
     HIGHEST,
     LEAST_PART,
     MANY,
+    as_one,
     begin_at,
     believable,
     book_all,
@@ -201,6 +202,28 @@ def test_evidence_of_few_rare_outcomes_is_hardly_believed() -> None:
     spread["dispersion"] = 0.1  # rewards that scatter a tenth as much say ten times as much, but how much is estimated
     assert believable(booked, spread, LEAST_PART) == pytest.approx(500.0 / 600.0 * (1.0 - (1.0 - LEAST_PART) * 0.9))
     assert believable(np.zeros((2, 11), dtype=BOOKED), spread, LEAST_PART) == 0.0
+
+
+@pytest.mark.parametrize("shock", [0.0, 0.03, 0.2])
+def test_of_a_common_shock_arms_that_agree_count_as_much_too_much_as_their_sum_scatters(shock: float) -> None:
+    """Units scatter each arm's mean by itself, the shock all of them together: their standardised sum has that variance."""
+    random, arms, rounds, units, coin = np.random.default_rng(11), 3, 40_000, 100.0, 0.25
+    booked, spread = np.zeros((arms, 11), dtype=BOOKED), fresh_spread(arms)
+    spread["shock"] = shock**2
+    means = 0.5 + shock * random.normal(size=(rounds, 1)) + math.sqrt(coin / units) * random.normal(size=(rounds, arms))
+    for k in range(arms):
+        for reward in means[:100, k]:
+            book(booked, k, 0.3, units, reward=reward, noise=coin, shock=shock**2)
+    standard = (means - 0.5) / math.sqrt(coin / units + shock**2)
+    assert as_one(booked, spread) == pytest.approx(float(np.var(standard.sum(axis=1))) / arms, rel=0.04)
+
+
+def test_an_arm_alone_or_none_is_no_echo() -> None:
+    booked, spread = np.zeros((2, 11), dtype=BOOKED), fresh_spread(2)
+    spread["shock"] = 0.01
+    assert as_one(booked, spread) == 1.0
+    book(booked, 1, 0.3, 100.0, reward=0.4, noise=0.25, shock=0.01)
+    assert as_one(booked, spread) == 1.0
 
 
 def test_evidence_against_is_the_mean_ratio() -> None:

@@ -169,6 +169,25 @@ def believable(booked: Any, spread: Any, least: float) -> float:
 
 
 @kernel
+def as_one(booked: Any, spread: Any) -> float:
+    """By how much the evidence of all arms counts too much, where a shock may be common to them.
+
+    What arms say in a round is then said by one of them, as far as their scatter is the shock's.
+    """
+    rounds, longest, shaken = 0.0, 0.0, 0.0
+    for k in range(booked.shape[0]):
+        own, precision = 0.0, 0.0
+        for i in range(booked.shape[1]):
+            own += booked[k, i].rounds
+            precision += booked[k, i].precision
+        rounds += own
+        longest = max(longest, own)
+        shock = precision * spread[k].shock
+        shaken += own * shock / (own + shock) if own > 0.0 else 0.0
+    return 1.0 + (rounds / longest - 1.0) * shaken / rounds if rounds > 0.0 else 1.0
+
+
+@kernel
 def evidence_against(evidence: Floats, part: float) -> float:
     """Log of the mean evidence ratio of the other tracks to the first, a part of it believed; -inf without others."""
     others = evidence.shape[0] - 1
