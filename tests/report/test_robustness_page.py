@@ -22,32 +22,33 @@ def test_a_section_is_written_again_and_the_others_stay() -> None:
         "rows": [asdict(Changes("loan", 100.0, 80.0, 60.0, 40.0, 30.0, 8))],
         "horizon": 20_000,
         "commit": "0123456789",
+        "seed": 7,
     }
     alarms = {"rows": [asdict(Alarms("loan", 0.5, None, 10_000, contradicted=0.05, can_tell=0.9, instances=20))]}
-    both = page.page({"seed": 7, "change": change, "alarms": alarms})
+    both = page.page({"change": change, "alarms": alarms})
     assert list(page.sections_of(both)) == [page.SECTIONS[name][0] for name in ("alarms", "change")]  # the page's order
-    assert "drawn with seed 7" in both
-    assert both.count("Measured at commit 0123456.") == 1
-    again = page.page({"seed": 7, "change": {**change, "horizon": 500}}, both)
+    assert both.count("Measured at commit 0123456, seed 7.") == 1
+    again = page.page({"change": {**change, "horizon": 500}}, both)
     assert again == both.replace("T = 20,000", "T = 500")
 
 
 def test_a_section_is_measured_again_and_the_others_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     times: list[str] = []
 
-    def measured(name: str) -> dict[str, Any]:
+    def measured(name: str, seed: int) -> dict[str, Any]:
         times.append(name)
         return {"rows": [], "time": len(times)}
 
     monkeypatch.setattr(robustness_rows, "PARTS", {name: partial(measured, name) for name in robustness_rows.PARTS})
     out = tmp_path / "new" / "robustness.json"
-    for arguments in ([], ["--section", "change"]):
+    for arguments in ([], ["--section", "change", "--seed", "5"]):
         monkeypatch.setattr(sys, "argv", ["robustness_rows", "--out", str(out), *arguments])
         robustness_rows.main()
     assert list(page.SECTIONS) == list(robustness_rows.PARTS) == times[:-1]
     found = json.loads(out.read_text())
-    assert {name: part["time"] for name, part in found.items() if name != "seed"} == {
-        name: len(times) if name == "change" else i + 1 for i, name in enumerate(page.SECTIONS)
+    assert {name: (part["time"], part["seed"]) for name, part in found.items()} == {
+        name: (len(times), 5) if name == "change" else (i + 1, robustness_rows.SEED)
+        for i, name in enumerate(page.SECTIONS)
     }
 
 

@@ -72,7 +72,6 @@ from aftereffect.policies.curves.state import (
 from aftereffect.policies.curves.tracks import (
     LEAST_OF_COINS,
     LEAST_PART,
-    as_one,
     begin_at,
     believable,
     candidate_tracks,
@@ -357,7 +356,6 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
     learns, field = now["learns_memory"] == 1, state.fields[now["field"]]
     evidence, held = state.track_evidence, state.banks[track]
     part = believable(held, state.spread, LEAST_OF_COINS if learns else LEAST_PART)
-    against = part / as_one(held, state.spread)
     reasons: dict[str, Any] = {
         "held_until_round": int(now["hold_until"]) - 1,
         "takes_turns": bool(now["takes_turns"]),
@@ -372,7 +370,7 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
             "amplitude": float(field["amplitude"] * state.belief[0]["scale"]),
         },
         "memory": estimated_memory(state.tracks, evidence, part) if learns else {"given": memory},
-        "model": {} if learns else contradiction(state.tracks, evidence, float(now["against"]), against),
+        "model": {} if learns else contradiction(state.tracks, evidence, float(now["against"]), part),
         "drift": drift_seen(float(now["moved"]), state.powers, age),
         "arms": [
             {

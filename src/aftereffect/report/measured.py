@@ -22,6 +22,7 @@ def write_measured(name: str, text: Callable[[Any, str], str]) -> None:
     print(write_output(page, text(json.loads(given.measured.read_text()), before).encode()))
 
 
-def measured_at(part: Mapping[str, Any]) -> str:
-    """With which code something was measured: parts of a page are measured one by one."""
-    return f"Measured at commit {part['commit'][:7]}." if part.get("commit") else ""
+def measured_at(part: Mapping[str, Any], seed: int | None = None) -> str:
+    """With which code, and which seed where the page does not say that elsewhere: parts are measured one by one."""
+    drawn = "" if seed is None else f", seed {seed}"
+    return f"Measured at commit {part['commit'][:7]}{drawn}." if part.get("commit") else ""

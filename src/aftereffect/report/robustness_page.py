@@ -30,8 +30,8 @@ Row = TypeVar("Row")
 INTRODUCTION = """# What the recommended policy makes of what it was not told
 
 This page is generated from what `python -m aftereffect.experiments.robustness_rows` measures (`--section NAME` for one of its
-sections), by `python -m aftereffect.report.robustness_page out/robustness.json --docs docs`.
-The true memory is .5 throughout; instances are drawn with seed {seed}. How it fares when its model is wrong in other ways (impact
+sections, `--seed N` for other instances), by `python -m aftereffect.report.robustness_page out/robustness.json --docs docs`.
+The true memory is .5 throughout; commit and seed stand below each section. How it fares when its model is wrong in other ways (impact
 driven by activations, an unknown g, a transient, drift) is on the arena's stress board: `aftereffect arena --stress`.
 """
 
@@ -276,12 +276,12 @@ def sections_of(page: str) -> dict[str, str]:
 def page(measured: Part, before: str = "") -> str:
     """The page with what was measured, and with what was there before of the rest."""
     found = sections_of(before) | {
-        title: f"## {title}\n\n{show(measured[name])}\n\n{measured_at(measured[name])}"
+        title: f"## {title}\n\n{show(measured[name])}\n\n{measured_at(measured[name], measured[name].get('seed'))}"
         for name, (title, show) in SECTIONS.items()
         if name in measured
     }
     kept = [found[title].strip() for title, _ in SECTIONS.values() if title in found]
-    return "\n\n".join([INTRODUCTION.format(seed=measured["seed"]).strip(), *kept]) + "\n"
+    return "\n\n".join([INTRODUCTION.strip(), *kept]) + "\n"
 
 
 def main() -> None:

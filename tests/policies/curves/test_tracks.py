@@ -218,6 +218,17 @@ def test_of_a_common_shock_arms_that_agree_count_as_much_too_much_as_their_sum_s
     assert as_one(booked, spread) == pytest.approx(float(np.var(standard.sum(axis=1))) / arms, rel=0.04)
 
 
+def test_evidence_of_arms_that_a_shock_moves_together_is_believed_the_less() -> None:
+    """Two arms of a hundred units a round whose scatter is nearly all the shock's say nearly the same thing twice."""
+    booked, spread = np.zeros((2, 11), dtype=BOOKED), fresh_spread(2)
+    for _ in range(200):
+        for k in range(2):
+            book(booked, k, 0.3, 100.0, reward=0.5, noise=0.25, shock=0.0)
+    alone = believable(booked, spread, LEAST_PART)
+    spread["shock"] = 10.0
+    assert believable(booked, spread, LEAST_PART) == pytest.approx(alone / 2.0, rel=1e-3)
+
+
 def test_an_arm_alone_or_none_is_no_echo() -> None:
     booked, spread = np.zeros((2, 11), dtype=BOOKED), fresh_spread(2)
     spread["shock"] = 0.01

@@ -20,7 +20,6 @@ from aftereffect.policies.curves.state import CurvesState, bank_of, fade, trust
 from aftereffect.policies.curves.tracks import (
     LEARNED,
     LEAST_PART,
-    as_one,
     believable,
     evidence_against,
     weigh_fields,
@@ -44,7 +43,7 @@ def review(state: CurvesState, t: int) -> bool:
     weigh_models(banks, spread, state.fields, belief, t=t, posterior=posterior, evidence=evidence)
     weigh_tracks(evidence, state.track_evidence)
     held = banks[now.track]
-    part = believable(held, spread, LEAST_PART) / as_one(held, spread) * t / (t + LEARNED)
+    part = believable(held, spread, LEAST_PART) * t / (t + LEARNED)
     now.against = max(now.against, evidence_against(state.track_evidence, part))
     if now.learns_memory == 1:
         now.track = draw_by_evidence(state.track_evidence, state.rng)

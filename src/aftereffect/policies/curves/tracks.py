@@ -144,10 +144,30 @@ def weigh_tracks(evidence: Floats, track_evidence: Floats) -> None:
 
 
 @kernel
+def as_one(booked: Any, spread: Any) -> float:
+    """By how much the evidence of all arms counts too much, where a shock may be common to them.
+
+    What arms say in a round is then said by one of them, as far as their scatter is the shock's.
+    """
+    rounds, longest, shaken = 0.0, 0.0, 0.0
+    for k in range(booked.shape[0]):
+        own, precision = 0.0, 0.0
+        for i in range(booked.shape[1]):
+            own += booked[k, i].rounds
+            precision += booked[k, i].precision
+        rounds += own
+        longest = max(longest, own)
+        shock = precision * spread[k].shock
+        shaken += own * shock / (own + shock) if own > 0.0 else 0.0
+    return 1.0 + (rounds / longest - 1.0) * shaken / rounds if rounds > 0.0 else 1.0
+
+
+@kernel
 def believable(booked: Any, spread: Any, least: float) -> float:
     """The part of the evidence to believe: less of estimated scatter, down to the `least`, and of few rare outcomes.
 
-    One failure among thousands of successes can look like another impact's doing.
+    One failure among thousands of successes can look like another impact's doing, and arms that a shock moves together say
+    the same thing several times over.
     """
     rare, rounds, seen, quiet = 0.0, 0.0, 0.0, 0.0
     for k in range(booked.shape[0]):
@@ -165,26 +185,7 @@ def believable(booked: Any, spread: Any, least: float) -> float:
         return 0.0
     beyond = max(0.0, seen / rounds - 1.0)
     estimated = max(quiet, beyond / (beyond + MANY))
-    return float(rare / (rare + ENOUGH) * (1.0 - (1.0 - least) * estimated))
-
-
-@kernel
-def as_one(booked: Any, spread: Any) -> float:
-    """By how much the evidence of all arms counts too much, where a shock may be common to them.
-
-    What arms say in a round is then said by one of them, as far as their scatter is the shock's.
-    """
-    rounds, longest, shaken = 0.0, 0.0, 0.0
-    for k in range(booked.shape[0]):
-        own, precision = 0.0, 0.0
-        for i in range(booked.shape[1]):
-            own += booked[k, i].rounds
-            precision += booked[k, i].precision
-        rounds += own
-        longest = max(longest, own)
-        shock = precision * spread[k].shock
-        shaken += own * shock / (own + shock) if own > 0.0 else 0.0
-    return 1.0 + (rounds / longest - 1.0) * shaken / rounds if rounds > 0.0 else 1.0
+    return float(rare / (rare + ENOUGH) * (1.0 - (1.0 - least) * estimated) / as_one(booked, spread))
 
 
 @kernel
