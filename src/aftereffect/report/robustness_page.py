@@ -31,8 +31,8 @@ INTRODUCTION = """# What the recommended policy makes of what it was not told
 
 This page is generated from what `python -m aftereffect.experiments.robustness_rows` measures (`--section NAME` for one of its
 sections, `--seed N` for other instances), by `python -m aftereffect.report.robustness_page out/robustness.json --docs docs`.
-The true memory is .5 throughout; commit and seed stand below each section. How it fares when its model is wrong in other ways (impact
-driven by activations, an unknown g, a transient, drift) is on the arena's stress board: `aftereffect arena --stress`.
+The true memory is .5 throughout; commit and seed stand below each section. How it fares when its model is wrong in other ways
+(impact driven by activations, an unknown g, a transient, drift) is on the arena's stress board: `aftereffect arena --stress`.
 """
 
 
