@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 import aftereffect as ae
 from aftereffect import author
 from aftereffect.errors import AftereffectError, CannotCompile
-from aftereffect.testing import CHECKS, PolicyConformance
+from aftereffect.testing import CHECKS, PolicyConformance, check_policy
 
 GUIDE = Path(__file__).parent.parent / "docs" / "authors.md"
 
@@ -112,6 +113,58 @@ def test_what_is_no_allocation_is_refused_by_agents_and_simulations(policy: ae.P
         policy.start(4).ask()
     with pytest.raises(AftereffectError, match=said):
         ae.simulate(ae.problem("gaussian", arms=4), policy, horizon=10, runs=1)
+
+
+class Answers(ae.PlainPolicy):
+    """The first round even, then what was given."""
+
+    name = "answers"
+
+    def __init__(self, *shares: float) -> None:
+        self.shares = shares
+
+    def ask(self, arrays: Any, t: int, allocation: Any) -> None:
+        allocation[:] = 1 / len(allocation) if t == 1 else self.shares
+
+
+def always_nan(state, t, allocation):
+    for k in range(allocation.shape[0]):
+        allocation[k] = np.nan
+
+
+@pytest.mark.parametrize("options", [{}, {"units": 30}, {"step": 0.1, "start": "even"}, {"delay": 2}], ids=str)
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ((math.nan, 0.5, 0.5), "is not a finite number"),
+        ((1.5, -0.5, 0.0), "is below 0"),
+        ((0.5, 0.5, 0.5), "sum to 1.5"),
+        ((0.7, 0.2, 0.1), r"leaves the floors \[0.2, 0.2, 0.2\] or caps \[0.6, 0.6, 0.6\]"),
+    ],
+)
+def test_a_simulation_stops_at_what_cannot_be_deployed(
+    shares: tuple[float, ...], said: str, options: dict[str, Any]
+) -> None:
+    """Between two checkpoints too, and before the step hides it: machine code would read beyond the curves."""
+    problem = ae.problem("loan", arms=3, floors=0.2, caps=0.6, seed=1, **options)
+    with pytest.raises(AftereffectError, match=rf"^answers: in round 2 .*{said}"):
+        ae.simulate(problem, Answers(*shares), horizon=50, runs=1, checkpoints=1)
+
+
+def test_a_compiled_rule_of_ones_own_is_stopped_as_well() -> None:
+    with pytest.raises(AftereffectError, match="in round 1 a share is not a finite number"):
+        ae.simulate(ae.problem("loan", arms=3, units=100, seed=1), policy_of(always_nan), horizon=52, runs=1)
+
+
+def test_a_policy_that_breaks_limits_is_refused_by_agents_and_the_conformance_suite() -> None:
+    agent = Answers(0.7, 0.2, 0.1).start(3, caps=0.6)
+    agent.tell(agent.ask())
+    with pytest.raises(
+        AftereffectError, match=r"in round 2 .* or caps \[0.6, 0.6, 0.6\]; a policy that cannot keep them"
+    ):
+        agent.ask()
+    with pytest.raises(AssertionError, match="check 'limits': in round 2"):
+        check_policy(Answers(0.7, 0.2, 0.1), arms=3)
 
 
 def test_a_plain_rule_with_other_parameters_is_refused_where_it_is_written() -> None:

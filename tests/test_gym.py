@@ -156,6 +156,12 @@ def test_actions_that_no_policy_can_take() -> None:
         Actor(ae.Thompson(), Slots(), bounds=(1.0, 1.0))
 
 
+def test_a_delay_is_refused_and_not_ignored() -> None:
+    assert Allocation(problem="loan:arms=3,delay=0").action_space.shape == (3,)
+    with pytest.raises(AftereffectError, match="show a round's rewards at once, got delay 8"):
+        Allocation(problem="loan:arms=3,units=100,delay=8")
+
+
 def test_what_is_neither_a_problem_nor_a_policy() -> None:
     with pytest.raises(
         AftereffectError, match="problem must be a problem, a family or the short notation of one, got 3"

@@ -21,6 +21,7 @@ import aftereffect.policies  # noqa: F401 (makes every policy known)
 from aftereffect.errors import AftereffectError, require_whole, shown
 from aftereffect.model.catalog import Family
 from aftereffect.model.curves import Floats
+from aftereffect.model.delay import check_delay
 from aftereffect.model.family_notation import family_from
 from aftereffect.model.problem import Problem
 from aftereffect.policies.base import Policy
@@ -38,6 +39,10 @@ class _Episodes:
 
     def __init__(self, problem: str | Problem | Family, horizon: int, show_impact: bool) -> None:
         self.source = _problem_of(problem)
+        if check_delay(self.source.delay) not in (None, (1.0,)):
+            raise AftereffectError(
+                f"problem: environments show a round's rewards at once, got delay {self.source.delay!r}; leave it out"
+            )
         self.horizon = require_whole("horizon", horizon)
         self.show_impact = show_impact
         self.arms = self.source.arms

@@ -71,6 +71,10 @@ def test_lists_that_are_values_are_no_grids() -> None:
         f"loan:start=[0.4,0.6],units={units},shock=each(deviation=0.02)" for units in (50, 300)
     ]
     assert _policies(policy="fixed", allocation=[0.3, 0.7]) == ["fixed:allocation=[0.3,0.7]"]
+    assert _problems(family="loan", delay=[0.5, 0.25, 0.25]) == [
+        "loan:delay=[0.5,0.25,0.25]"
+    ]  # chances: they sum to one
+    assert _problems(family="loan", delay=[0, 4]) == ["loan:delay=0", "loan:delay=4"]
     per_arm = ["discounted(memory=0.2)", "discounted(memory=0.6)"]
     assert _problems(family="gaussian", impact=per_arm) == [f"gaussian:impact=[{','.join(per_arm)}]"]
 

@@ -34,6 +34,13 @@ def scenario(name: str) -> Scenario:
     return next(c for c in weekly_scenarios() if c.name == name)
 
 
+def test_scenarios_and_policies_may_stand_alone_and_unknown_ones_are_refused() -> None:
+    alone = run_weekly("fixed", runs=1, horizon=10, scenarios="loan-k3-m0.6", threads=1)
+    assert set(alone["scenario"]) == {"loan-k3-m0.6"}
+    with pytest.raises(ae.AftereffectError, match="unknown scenario 'nosuch'"):
+        run_weekly(["fixed"], runs=1, horizon=10, scenarios=["loan-k3-m0.6", "nosuch"])
+
+
 def test_scenarios_are_what_institutions_have() -> None:
     scenarios = weekly_scenarios()
     assert len(scenarios) >= 14

@@ -178,3 +178,18 @@ def test_the_notation_of_rehearsals() -> None:
 def test_a_memory_beyond_all_floats_is_refused_as_any_other() -> None:
     with pytest.raises(ae.AftereffectError, match="memory"):
         ae.family("gaussian", memory=10**400)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("shock=each(dev=0.1)", r"shock 'each' takes deviation \(needed\), got dev"),
+        ("shock=each()", r"shock 'each' takes deviation \(needed\), got nothing"),
+        ("delay=geometric()", r"delay 'geometric' takes mean \(needed\), got nothing"),
+        ("impact=window()", r"impact 'window' takes \w+ \(needed\)"),
+        ("impact=smoothed(mem=0.5)", r"impact 'smoothed' takes memory.*, got mem"),
+    ],
+)
+def test_what_stands_in_brackets_is_said(written: str, said: str) -> None:
+    with pytest.raises(ae.AftereffectError, match=said):
+        family_from(f"loan:arms=3,{written}")

@@ -158,7 +158,10 @@ def test_shocks_stay_within_the_unit_interval_and_shift_no_other_draw() -> None:
         (lambda: ae.Noise("beta", deviation=0.1), "beta noise has no deviation"),
         (lambda: ae.Shock(0.0), r"shock: deviation must lie in \(0, 1\]"),
         (lambda: ae.Shock(0.1, "some"), "unknown shock 'some'"),  # type: ignore[arg-type]
-        (lambda: ae.problem("loan", shock="big"), "shock: deviation must be a finite number, got 'big'"),
+        (
+            lambda: ae.problem("loan", shock="big"),
+            r"shock: a deviation, or by name with one as in each\(deviation=0.03\), got 'big'",
+        ),
     ],
 )
 def test_scatter_that_cannot_be(make, said) -> None:

@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import aftereffect as ae
 from aftereffect import AftereffectError
 from aftereffect.model.limits import Limits
+
+
+def test_a_start_with_few_digits_is_scaled_to_sum_to_one() -> None:
+    """With a largest step every round's split lies on a line from it: what is off in it would stay off."""
+    rough = ae.problem("loan", arms=3, units=100, start=[0.3333333] * 3, step=0.01, seed=1)
+    assert np.array(rough.start, dtype=float).sum() == pytest.approx(1.0, abs=1e-15)
+    exact = ae.problem("loan", arms=3, units=100, start=[0.55, 0.25, 0.2], seed=1)
+    assert np.array(exact.start, dtype=float).tolist() == [0.55, 0.25, 0.2]
 
 
 def test_one_number_holds_for_every_arm() -> None:

@@ -173,3 +173,12 @@ def test_one_instance_of_a_family_says_that_it_stands_for_itself_only() -> None:
         assert said in shown
     for other in (family, family.draw(1)):
         assert said not in repr(ae.simulate(other, ae.DUCB(), runs=3, **OPTIONS))
+
+
+def test_fair_regret_is_against_the_fair_optimum_on_its_own_history() -> None:
+    """Held from the first round on, after another start, the fair optimum has no regret against itself."""
+    problem = ae.problem("loan", arms=3, seed=3, memory=0.95, start=[0.9, 0.05, 0.05], units=100, tolerance=0.1)
+    held = ae.Fixed(ae.fair_optimum(problem).allocation.tolist())
+    found = ae.simulate(problem, held, horizon=200, runs=2, seed=1)
+    assert found.parity is not None
+    assert found.parity.fair_regret == pytest.approx(0.0, abs=1e-9)

@@ -22,6 +22,7 @@ from aftereffect.model.family_notation import family_from
 from aftereffect.notation import parse
 from aftereffect.policies.base import Policy, policy_from, written
 
+NEARLY = 1e-6  # how far from one the chances of delays may sum
 COMBINATIONS = 10_000  # that one entry's lists may come to
 LISTS = ("floors", "caps", "start", "impact", "allocation", "x", "y")  # parameters whose value is itself a list
 
@@ -124,13 +125,22 @@ def _combinations(name: str, parameters: dict[str, Any], path: str) -> list[tupl
     for key, value in parameters.items():
         if isinstance(value, list) and not value:
             raise AftereffectError(f"{path}.{key_of(key)}: an empty list has no values to try")
-        grid = isinstance(value, list) and (key not in LISTS or any(isinstance(v, list) for v in value))
-        choices.append([(key, v) for v in value] if grid else [(key, value)])
+        choices.append([(key, v) for v in value] if _is_grid(key, value) else [(key, value)])
     count = math.prod(map(len, choices))
     if count > COMBINATIONS:
         raise AftereffectError(f"{path}: its lists come to {count:,} combinations, more than {COMBINATIONS:,}")
     sets = [dict(combination) for combination in itertools.product(*choices)]
     return [(_notation(name, values, path), values) for values in sets]
+
+
+def _is_grid(key: str, value: Any) -> bool:
+    """Is a parameter's list one of values to try? Of delays it is not if it holds chances, which sum to one."""
+    if not isinstance(value, list):
+        return False
+    if any(isinstance(v, list) for v in value):
+        return True
+    chances = key == "delay" and all(isinstance(v, (int, float)) for v in value) and abs(sum(value) - 1.0) < NEARLY
+    return key not in LISTS and not chances
 
 
 def _notation(name: str, values: dict[str, Any], path: str) -> str:

@@ -14,7 +14,7 @@ from typing import Unpack
 
 import polars
 
-from aftereffect.errors import require_whole
+from aftereffect.errors import require_one_of, require_whole
 from aftereffect.experiments.arena import Arena, Match, Scale, Scenario, by_policy, entrants, match_in, played
 from aftereffect.experiments.executors import Threads
 from aftereffect.experiments.run import How
@@ -135,8 +135,13 @@ def run_weekly(
     `scenarios` picks scenarios by name. Without `out` nothing is kept; with it, finished work is, and the same call goes on.
     """
     scale = Scale(require_whole("horizon", horizon), require_whole("runs", runs))
+    policies = [policies] if isinstance(policies, (str, Policy)) else policies
     given = [p if isinstance(p, Policy) else policy_from(p) for p in policies]
-    chosen = [scenario for scenario in weekly_scenarios() if scenarios is None or scenario.name in scenarios]
+    known = {scenario.name: scenario for scenario in weekly_scenarios()}
+    wanted = [scenarios] if isinstance(scenarios, str) else known if scenarios is None else scenarios
+    for name in wanted:
+        require_one_of("scenario", name, known)
+    chosen = [scenario for name, scenario in known.items() if name in wanted]
     arena = set_up_weekly(given, seed=require_whole("seed", seed, 0), scale=scale, scenarios=chosen)
     if out is not None:
         return play_weekly(arena, Path(out), executor=Threads(threads))

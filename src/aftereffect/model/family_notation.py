@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -48,7 +49,14 @@ def _thing(key: str, value: Any) -> Any:
     wanted = value if isinstance(value, Named) else Named(str(value))
     require_one_of(key, wanted.name, kinds)
     inner = {k: _thing(k, v) for k, v in wanted.parameters.items()}
-    try:
-        return kinds[wanted.name](**inner)
-    except TypeError as error:
-        raise AftereffectError(f"{key} {wanted.name!r}: {error}") from error
+    made, takes = kinds[wanted.name], _parameters_of(kinds[wanted.name])
+    if not {name for name, needed in takes.items() if needed} <= inner.keys() <= takes.keys():
+        listed = ", ".join(f"{name} (needed)" if needed else name for name, needed in takes.items()) or "nothing"
+        raise AftereffectError(f"{key} {wanted.name!r} takes {listed}, got {', '.join(inner) or 'nothing'}")
+    return made(**inner)
+
+
+def _parameters_of(made: Callable[..., Any]) -> dict[str, bool]:
+    """What stands in the brackets behind a name, and whether it must."""
+    parameters = inspect.signature(made).parameters.values()
+    return {p.name: p.default is p.empty for p in parameters if p.name != "kind"}

@@ -108,6 +108,10 @@ class Shock:
 
 def as_shock(value: Shock | float | None) -> Shock | None:
     """A shock from itself or from its deviation, common to all arms."""
+    require(
+        not isinstance(value, str),
+        f"shock: a deviation, or by name with one as in each(deviation=0.03), got {shown(value)}",
+    )
     return value if value is None or isinstance(value, Shock) else Shock(value)
 
 

@@ -15,6 +15,7 @@ from aftereffect.model.curves import Floats
 Bounds = TypeVar("Bounds", Floats, npt.NDArray[np.int64])
 _SLACK = 1e-9  # floors of .1 and .2 must land on levels 1 and 2 of 10 although they are not exact in binary
 _SPLIT_SLACK = 1e-6  # people write shares with few digits
+_EXACT = 1e-9  # beyond it they are scaled to sum to one
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +124,7 @@ def as_start(value: object, limits: Limits) -> Floats:
         raise AftereffectError(f"start must be shares in [0, 1] that sum to 1, got {shares.tolist()}")
     if not limits.allows(shares):
         raise AftereffectError(f"start {shares.tolist()} breaks the floors or caps")
-    return shares
+    return shares if abs(shares.sum() - 1) <= _EXACT else np.asarray(shares / shares.sum())
 
 
 def _spread(what: str, arms: int, default: float, value: Sequence[float] | float | None) -> Floats:

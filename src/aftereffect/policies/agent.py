@@ -112,7 +112,7 @@ class Agent:
             allocation = np.zeros(self._arms)
             self._answered = self._course.ask(allocation)
             if self._own:
-                check_answer(self.policy.key, self.rounds + 1, allocation)
+                check_answer(self.policy.key, self.rounds + 1, allocation, self.setting.limits)
             if self._has_stages:
                 self._stage = self.policy.stage(self._answered, self.rounds + 1)
             if self._draws:

@@ -388,8 +388,8 @@ def need_memory(owner: Policy, given: float | None, setting: Setting) -> float:
 
 
 def refuse_limits(owner: Policy, setting: Setting) -> None:
-    """For policies that give everything to one arm: they cannot keep floors and caps, nor move in small steps."""
-    if setting.step is not None:
+    """For policies that cannot keep floors and caps; nor, if they give everything to one arm, move in small steps."""
+    if setting.step is not None and owner.one_hot:
         raise AftereffectError(
             f"{owner.name} gives everything to one arm and cannot keep a largest step a round; use a policy that can"
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from aftereffect._compile import helper
 from aftereffect._random import Words, uniform
+from aftereffect.errors import AftereffectError
 from aftereffect.model.curves import Floats, Records, record
 from aftereffect.model.feedback import SPLIT
 from aftereffect.policies.base import (
@@ -279,6 +280,11 @@ class Exp3(_Exp3):
         check_choice(self, ("arm", "distribution"), deploy=self.deploy)
 
     def state(self, setting: Setting) -> Exp3State:
+        if setting.step is not None and self.deploy == "distribution":
+            raise AftereffectError(
+                f"{self.name} divides by the chances that it deployed itself and cannot keep a largest step a round; "
+                "use a policy that can"
+            )
         refuse_limits(self, setting)
         rate = self._rate(setting, setting.arms)
         return exp3_state(

@@ -8,8 +8,10 @@ import numpy as np
 
 from aftereffect._compile import explaining, kernel
 from aftereffect.model.curves import Floats, Records, record
+from aftereffect.model.limits import Limits
 from aftereffect.model.own_world import OwnWorld
 from aftereffect.model.world import Ints, World, observe, step
+from aftereffect.policies.answers import is_answer
 from aftereffect.policies.pace import before_the_first, keep_pace
 from aftereffect.policies.rules import ask, is_foreign, is_plain, note, tell
 
@@ -18,7 +20,8 @@ ROUNDING = 1e-12  # a gap that exceeds the tolerance by less is rounding
 # what is summed up: expected and realised utility, violation of the fairness tolerance, rounds in violation
 SUMS = [("utility", "f8"), ("realised", "f8"), ("violation", "f8"), ("violated", "f8")]
 CHECKPOINT = np.dtype(SUMS)
-TOTALS = np.dtype([*SUMS, ("place", "i8")])  # among the checkpoints
+# the next checkpoint's place, and the round in which a policy answered what cannot be deployed (0: none)
+TOTALS = np.dtype([*SUMS, ("place", "i8"), ("fault", "i8")])
 
 
 class Room(NamedTuple):
@@ -30,6 +33,8 @@ class Room(NamedTuple):
     seen: Floats
     reward: Floats
     measured: Floats  # NaN where nothing is
+    floors: Floats  # that answers are looked at for; empty where the policy is one of ours
+    caps: Floats
 
 
 class Kept(NamedTuple):
@@ -53,12 +58,14 @@ class Traced(NamedTuple):
 def _run(world: Any, state: Any, start: int, stop: int, rounds: Ints, room: Room, kept: Kept, trace: Traced) -> None:
     """Rounds start to stop - 1; checkpoints go to `kept`, and every round to `trace` if it has room.
 
+    It stops at an answer that cannot be deployed: machine code would read beyond the curves for it.
+
     With an own world or policy it runs in the interpreter, where a record's numbers are items, not attributes.
     """
     allocation, seen, reward, measured, previous = room.allocation, room.seen, room.reward, room.measured, room.previous
     impact, settings, totals = world.impact, world.settings[0], room.totals[0]
     fair, tolerance = settings["measured"] != 0, settings["tolerance"] + ROUNDING
-    largest_step = settings["step"]
+    largest_step, checked = settings["step"], room.floors.shape[0] > 0
     arms, traced = allocation.shape[0], trace.allocation.shape[0] > 0
     utility, realised = totals["utility"], totals["realised"]
     violation, violated = totals["violation"], totals["violated"]
@@ -66,6 +73,9 @@ def _run(world: Any, state: Any, start: int, stop: int, rounds: Ints, room: Room
     upcoming = rounds[place]
     for t in range(start, stop):
         ask(state, t, allocation)
+        if checked and not is_answer(allocation, room.floors, room.caps):
+            totals["fault"] = t
+            break
         if largest_step > 0.0:
             keep_pace(previous, allocation, largest_step)
             for k in range(arms):
@@ -115,8 +125,8 @@ def run(world: World | OwnWorld, state: Any, start: int, stop: int, **rooms: Any
         _compiled(world, state, start, stop, **rooms)
 
 
-def room_for(arms: int, start: Floats | None = None) -> Room:
-    """Before the first round."""
+def room_for(arms: int, start: Floats | None = None, limits: Limits | None = None) -> Room:
+    """Before the first round; with limits answers are looked at."""
     return Room(
         totals=record(TOTALS),
         allocation=np.zeros(arms),
@@ -124,6 +134,8 @@ def room_for(arms: int, start: Floats | None = None) -> Room:
         seen=np.zeros(arms),
         reward=np.zeros(arms),
         measured=np.full(arms, np.nan),
+        floors=np.zeros(0) if limits is None else limits.floors,
+        caps=np.zeros(0) if limits is None else limits.caps,
     )
 
 

@@ -76,6 +76,7 @@ class Parity:
     `violated` the number of rounds in which it was above zero, both (instances * runs, checkpoints); `measures` are the
     arms' at the checkpoints, (instances * runs, checkpoints, arms). `optimum` is each instance's fair optimum; None where
     no allocation meets the tolerance, the impact follows activations, responses drift, or there are more than 50 arms.
+    `fair_earned` is what that has earned up to each checkpoint on its own history, (instances, checkpoints); NaN without one.
     """
 
     tolerance: float
@@ -84,6 +85,7 @@ class Parity:
     violated: Floats
     measures: Floats
     optimum: tuple[FairOptimum | None, ...]
+    fair_earned: Floats
     utility: Floats
 
     @property
@@ -115,8 +117,8 @@ class Parity:
     @property
     def fair_regret(self) -> Floats:
         """The fair optimum's utility minus the run's, (instances * runs, checkpoints); may be negative: violations pay."""
-        earned = np.array([np.nan if o is None else o.utility for o in self.optimum])
-        return np.asarray(np.repeat(earned, len(self.utility) // len(earned))[:, None] * self.rounds - self.utility)
+        runs = len(self.utility) // len(self.fair_earned)
+        return np.asarray(np.repeat(self.fair_earned, runs, axis=0) - self.utility)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

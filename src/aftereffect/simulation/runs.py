@@ -13,7 +13,7 @@ from aftereffect._random import POLICY, WORLD, stream
 from aftereffect.model.curves import Floats
 from aftereffect.model.problem import Problem
 from aftereffect.model.world import Ints
-from aftereffect.oracle.benchmark import fixed_utilities, moving_utilities
+from aftereffect.oracle.benchmark import fixed_utilities, held_utilities, moving_utilities
 from aftereffect.oracle.best_fixed import BestFixed, best_fixed
 from aftereffect.policies.answers import check_answer
 from aftereffect.policies.base import Policy
@@ -42,6 +42,14 @@ class Instance:
     def fair(self) -> FairOptimum | None:
         """The fair optimum where the problem has a fairness measure and an allocation meets its tolerance."""
         return None if self.problem.fairness is None else fair_optimum_or_none(self.problem)
+
+    def fair_earned(self, rounds: Ints) -> Floats:
+        """What the fair optimum earns up to each round, on its own history; NaN without one."""
+        if self.fair is None:
+            return np.full(len(rounds), np.nan)
+        if self.problem.transient:
+            return held_utilities(self.problem, self.fair.allocation, rounds)
+        return np.asarray(self.fair.utility * rounds)
 
     @classmethod
     def of(cls, problem: Problem, rounds: Ints) -> Instance:
@@ -122,7 +130,9 @@ def run_once(
     late = problem.delay
     key = (seed, instance, number)
     state = policy.state(setting) if late is None else delayed_state(policy, setting, late, key)  # type: ignore[arg-type]
-    room, kept = room_for(problem.arms, setting.start), checkpoints_for(len(rounds), problem.arms)
+    asked = state if late is None else state.policy.course.settled.state
+    looked_at = problem.limits if is_own(asked) else None
+    room, kept = room_for(problem.arms, setting.start, looked_at), checkpoints_for(len(rounds), problem.arms)
     full = trace_for(horizon if trace else 0, problem.arms)
     chunk = CHUNK if late is None else LATE_CHUNK
     for start in range(1, horizon + 1, chunk):
@@ -130,12 +140,11 @@ def run_once(
             raise KeyboardInterrupt
         stop = min(start + chunk, horizon + 1)
         run(world, state, start, stop, rounds=rounds, room=room, kept=kept, trace=full)
+        if room.totals["fault"][0] > 0:
+            check_answer(policy.key, int(room.totals["fault"][0]), room.allocation, problem.limits)
         if progress is not None:
             progress(stop - start)
     state = state if late is None else state.policy.course.settled.state
-    if is_own(state):
-        for t, allocation in zip(rounds, kept.allocation, strict=True):
-            check_answer(policy.key, int(t), allocation)
     return Run(
         **{name: np.ascontiguousarray(kept.sums[name]) for name in CHECKPOINT.names or ()},
         allocation=kept.allocation,

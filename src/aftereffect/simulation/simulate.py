@@ -231,6 +231,7 @@ def _parity(prepared: list[Instance], rounds: Ints, runs: int, finished: list[Ru
         violated=np.stack([f.violated for f in finished]),
         measures=np.stack([prepared[i // runs].problem.measure(f.impact) for i, f in enumerate(finished)]),
         optimum=tuple(p.fair for p in prepared),
+        fair_earned=np.stack([p.fair_earned(rounds) for p in prepared]),
         utility=utility,
     )
 

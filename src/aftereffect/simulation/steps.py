@@ -33,7 +33,8 @@ class Worlds:
     """So many worlds of a problem, or of several in turn, stepped together at compiled speed.
 
     World i draws what run i of `simulate` with the same seed draws (of several problems, run i // problems of instance
-    i % problems), so that both can be compared to the last bit.
+    i % problems), so that both can be compared to the last bit. What is deployed is yours to say, and rewards are shown at
+    once: a problem's `step` and `delay` are for loops that keep them.
 
     >>> import aftereffect as ae
     >>> worlds = Worlds(ae.problem("tent", memory=0.4), count=2, seed=1)

@@ -49,18 +49,20 @@ def _simplex(case: Case) -> None:
 @_check("limits")
 def _limits(case: Case) -> None:
     """Floors and caps are kept in every round, or refused when the agent starts."""
-    floors, caps = [0.5 / case.arms] * case.arms, [max(0.8, 1 / case.arms)] * case.arms
-    try:
-        agent = case.start(floors=floors, caps=caps)
-    except AftereffectError:
-        return
-    limits, allocations = Limits.of(case.arms, floors, caps), play(case, agent, case.horizon, Crowd(case))
-    for t, allocation in enumerate(allocations, start=1):
-        require(
-            limits.allows(allocation),
-            f"round {t} leaves the floors {floors} or caps {caps}: {allocation.tolist()} (a policy that cannot keep "
-            "them refuses them in state(setting))",
-        )
+    others = [0.0] * (case.arms - 1)
+    for floors, cap in (([0.5 / case.arms, *others], 0.8), ([*others, 0.8 / case.arms], 1.25 / case.arms)):
+        caps = [max(cap, 1 / case.arms)] * case.arms
+        try:
+            agent = case.start(floors=floors, caps=caps)
+        except AftereffectError:
+            continue
+        limits, allocations = Limits.of(case.arms, floors, caps), play(case, agent, case.horizon, Crowd(case))
+        for t, allocation in enumerate(allocations, start=1):
+            require(
+                limits.allows(allocation),
+                f"round {t} leaves the floors {floors} or caps {caps}: {allocation.tolist()} (a policy that cannot keep "
+                "them refuses them in state(setting))",
+            )
 
 
 @_check("step")

@@ -12,6 +12,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import Fairness
 from aftereffect.model.feedback import Feedback
 from aftereffect.model.impacts import Discounted
+from aftereffect.model.limits import Limits
 from aftereffect.model.problem import Problem
 from aftereffect.model.responses import LinearDecline, Response, SaturatingRise, Table
 from aftereffect.policies.agent import Agent
@@ -92,7 +93,7 @@ def looked_at(agent: Agent) -> Floats:
     """The agent's allocation, if it is one."""
     try:
         allocation = agent.ask()
-        check_answer(agent.policy.key, agent.rounds + 1, allocation)
+        check_answer(agent.policy.key, agent.rounds + 1, allocation, Limits.of(len(allocation)))
     except NoAllocation as error:
         raise Broken(error.fault) from None
     return allocation
