@@ -32,6 +32,20 @@ def test_without_aftereffect_nobody_claims_one():
     assert gain < 2 * error + 2.0
 
 
+@pytest.mark.parametrize("scatter", [0.02, 0.06, 0.15])
+def test_where_every_arm_has_one_rate_no_curve_is_praised(scatter):
+    """Also of rewards that are no counts and scatter less than coins do."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        rows = [
+            {"round": t + 1, "arm": arm, "share": float(p), "reward": float(np.clip(rng.normal(rate, scatter), 0, 1))}
+            for t in range(60)
+            for arm, rate, p in zip("abc", (0.4, 0.3, 0.5), rng.dirichlet([15, 9, 6]), strict=True)
+        ]
+        words = str(ae.fit(rows).check())
+        assert "foretells about as well as a model without curves" in words
+
+
 def test_where_responses_have_changed_the_suggestion_begins_with_that():
     rng = np.random.default_rng(3)
     rows: list[dict[str, Any]] = []

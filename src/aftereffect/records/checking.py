@@ -17,6 +17,7 @@ import numpy as np
 
 from aftereffect.model.curves import Floats
 from aftereffect.policies.curves.estimates import components, settle_noise
+from aftereffect.policies.curves.fit import ALIKE, DOUBT, LEAST_DISPERSION
 from aftereffect.policies.curves.forgetting import drift_seen
 from aftereffect.policies.curves.look import review
 from aftereffect.policies.curves.state import CurvesState, take_in
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 REFITS = 40  # times at most that the estimates are renewed on the way
 FIRST = 8  # rounds before the first one that is foretold
 SEASONS = (52, 12, 4)  # rounds of a season, if they go round at least twice
+CLEARLY = 3.0  # log score below which none of two foretells better: odds of twenty to one
 SURE = 3.0  # deviations at which a residual's dependence is named: one in 400 by chance, and a handful are looked at
 
 
@@ -103,22 +105,30 @@ def foretell(policy: PlainCurves, fit: Fit) -> tuple[Floats, Floats]:
 
 
 def foretell_levels(fit: Fit) -> tuple[Floats, Floats]:
-    """The same from each arm's mean so far; what is left over comes as a shock of every round."""
-    table = fit.records
+    """The same from each arm's mean so far; what is left over comes as a shock of every round.
+
+    Rewards that are no counts may scatter less than coins do, here as around curves (`renew_spread`): else any curve would
+    foretell better.
+    """
+    table, counted = fit.records, bool(fit.state.now["measured"][0] == 0)
     mean, variance = np.full(table.shares.shape, 0.5), np.ones(table.shares.shape)
-    for k in range(table.arms):
-        tries = hits = pull = weight = excess = 0.0
-        for t in range(table.rounds):
-            rate = (hits + 0.5) / (tries + 1.0)
-            coin, shock = max(1e-4, rate * (1 - rate)), max(0.0, excess / max(1.0, weight))
-            n = max(1.0, float(table.trials[t, k]))
-            mean[t, k] = rate
-            variance[t, k] = coin / n + shock + coin / (tries + 1.0) + shock / max(1.0, pull)
-            if table.trials[t, k] > 0:
-                if t >= FIRST // 2:
-                    excess += (table.rewards[t, k] - rate) ** 2 - coin / n
-                    weight += 1.0
-                tries, hits, pull = tries + n, hits + n * float(table.rewards[t, k]), pull + 1.0
+    tries, hits, pull, rounds, scatter, precision = np.zeros((6, table.arms))
+    for t in range(table.rounds):
+        common = (DOUBT + scatter.sum()) / (DOUBT + rounds.sum())
+        ratio = (scatter + ALIKE * common) / (rounds + ALIKE)
+        dispersion = np.ones(table.arms) if counted else np.clip(ratio, LEAST_DISPERSION, 1.0)
+        shock = np.maximum(0.0, ratio - 1.0) * rounds / np.maximum(1e-9, precision)
+        rate = (hits + 0.5 * dispersion) / (tries + dispersion)  # before any reward half a success of one coin
+        seen, n, coin = table.trials[t] > 0, np.maximum(1.0, table.trials[t]), np.maximum(1e-4, rate * (1.0 - rate))
+        mean[t] = rate
+        variance[t] = dispersion * coin * (1.0 / n + 1.0 / (tries + 1.0)) + shock + shock / np.maximum(1.0, pull)
+        told = seen & (tries > 0)
+        before = np.maximum(1.0, tries)
+        apart = (np.nan_to_num(table.rewards[t]) - hits / before) ** 2 / (coin * (1.0 / n + 1.0 / before))
+        scatter, rounds = scatter + told * apart, rounds + told
+        precision += told / (coin * (1.0 / n + 1.0 / before))
+        tries, hits = tries + seen * n, hits + seen * n * np.nan_to_num(table.rewards[t])
+        pull += seen
     return mean, variance
 
 
@@ -206,8 +216,8 @@ def _words(
 
 def _against(rival: str, gain: float, error: float) -> str:
     told = f"(log score {gain:+.1f}, standard error {error:.1f})"
-    if gain > 2 * error:
+    if gain > max(CLEARLY, 2 * error):
         return f"it foretells better than {rival} {told}"
-    if gain < -2 * error:
+    if gain < -max(CLEARLY, 2 * error):
         return f"it foretells worse than {rival} {told}: the records speak for the simpler one"
     return f"it foretells about as well as {rival} {told}: the records cannot tell the two apart"
