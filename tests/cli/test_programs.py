@@ -168,7 +168,10 @@ def test_audit_finds_an_edit(program: Run, tmp_path: Path):
         (["show", "loan"], "unknown program 'loan'; did you mean 'loans'"),
         (["tell", "loans"], "tell needs either ARM=reward"),
         (["tell", "loans", "north"], "write ARM=number, got 'north'"),
-        (["tell", "loans", "north=3/2"], "counts are successes/trials, at most all of them, got '3/2'"),
+        (
+            ["tell", "loans", "north=3/2"],
+            "counts are successes/trials, at most all of them (0/0: it got none), got '3/2'",
+        ),
         (["tell", "loans", "north=.1", "north=.2"], "names arm 'north' twice"),
         (["tell", "loans", "east=.1"], "unknown arm 'east'"),
         (["tell", "loans", "north=.1"], "tell without ask"),

@@ -479,7 +479,7 @@ def test_words_say_what_a_memory_means_and_leave_out_gains_that_are_none() -> No
     }
     words = in_words(reasons, np.array([0.5, 0.5]), [2])
     assert "a memory of 0.5 (95 %: 0.3 to 0.7): half of a change's effect comes within 1.0 rounds." in words
-    assert "Never tried, and could matter: north from 10 to 20 % and from 62.5 to 100 %." in words
+    assert "Never held long enough to be seen, and could matter: north from 10 to 20 % and from 62.5 to 100 %." in words
     assert "By the estimates" not in words
     reasons["favourite"]["expected"] = 0.43
     assert "north 100 %, south 0 % would earn 0.03 a unit more" in in_words(reasons, np.array([0.5, 0.5]), [2])

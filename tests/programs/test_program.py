@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import aftereffect as ae
+from aftereffect.policies.base import policy_from
 from aftereffect.programs.errors import AlreadyExists, Archived, KeyReused, NotFound
 from aftereffect.programs.store import Store
 
@@ -55,6 +57,38 @@ def test_a_key_answers_the_same_again_and_refuses_anything_else(store: Store):
         program.archive(key="a")
     assert program.head == before
     assert program.rounds == 1
+
+
+def test_of_several_rounds_all_are_told_or_none(sqlite: Store):
+    """A table with a mistake in its second round leaves the first open; mended, it is told; again, it changes nothing."""
+    program = sqlite.create("loans", ["a", "b"], policy="thompson-split")
+    program.deploy()
+    program.deploy()
+    first = ({"a": 0.25, "b": 0.5}, {"a": 120, "b": 60})
+    before = program.head
+    with pytest.raises(ae.AftereffectError, match="round 3 has not happened yet"):
+        program.tell_each({1: first, 3: ({"a": 0.3}, {"a": 10})}, key="week")
+    assert (program.head, program.open_rounds) == (before, [1, 2])
+    told = {1: first, 2: ({"a": 0.3, "b": 0.1}, None)}
+    answers = program.tell_each(told, key="week")
+    assert ([answer["round"] for answer in answers], program.open_rounds) == ([1, 2], [])
+    before = program.head
+    assert program.tell_each(told, key="week") == answers
+    assert program.head == before
+
+
+@pytest.mark.parametrize("policy", ["thompson-split", "curve-thompson:memory=0.5"])
+def test_nothing_more_is_waited_for_from_an_arm_without_trials(sqlite: Store, policy: str):
+    """Too small a share for a unit: what `whole_units` gives 0, is told with 0 trials."""
+    program = sqlite.create("loans", ["a", "b"], policy=policy, seed=3)
+    program.deploy()
+    program.tell({"a": 0.25, "b": math.nan}, trials={"a": 300, "b": 0}, round=np.int64(1))  # type: ignore[arg-type]
+    assert program.open_rounds == []
+    twin = policy_from(policy).start(arms=2, names=["a", "b"], seed=3, feedback="split")
+    twin.ask()
+    twin.tell([0.25, math.nan], trials=[300, 0])
+    assert program.ask().tolist() == twin.ask().tolist()
+    assert program.audit().fits
 
 
 def test_what_is_refused_changes_nothing(sqlite: Store):

@@ -17,6 +17,9 @@ def test_what_a_table_means():
     semicolons = "arm;reward;round\nnorth;0,5;2\nsouth;1;2\n"
     assert by_round(read_rewards(semicolons)) == {2: ({"north": 0.5, "south": 1}, None)}
     assert by_round(read_rewards("arm,reward\nnorth,0.5\nsouth,1\n")) == {None: ({"north": 0.5, "south": 1}, None)}
+    none = by_round(read_rewards("arm,successes,trials\nnorth,3,4\nsouth,0,0\n"))[None]  # too small a share for a unit
+    assert none[1] == {"north": 4, "south": 0}
+    assert none[0]["south"] != none[0]["south"]
     mixed = "arm,reward,trials\nnorth,0.5,80\nsouth,1,\n"  # an arm without trials is one observation
     assert by_round(read_rewards(mixed)) == {None: ({"north": 0.5, "south": 1}, {"north": 80, "south": 1})}
 

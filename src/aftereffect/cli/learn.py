@@ -11,6 +11,7 @@ from rich.text import Text
 
 from aftereffect.cli.console import ranking, show
 from aftereffect.cli.reading import read_columns, read_reward_range, real, shares
+from aftereffect.policies.explanation import amount
 from aftereffect.records.fit import fit
 from aftereffect.records.reading import read_records
 
@@ -69,8 +70,8 @@ def _table(document: dict[str, Any]) -> Table:
             Text(arm["arm"]),
             f"{100 * arm['share_now']:.1f} %",
             f"{100 * arm['share_best']:.1f} %",
-            f"{arm['response_now']:.3g} ({arm['response_now_low']:.3g} to {arm['response_now_high']:.3g})",
-            f"{arm['response_best']:.3g} ({arm['response_best_low']:.3g} to {arm['response_best_high']:.3g})",
+            f"{amount(arm['response_now'])} ({amount(arm['response_now_low'])} to {amount(arm['response_now_high'])})",
+            f"{amount(arm['response_best'])} ({amount(arm['response_best_low'])} to {amount(arm['response_best_high'])})",
             *seen,
         )
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import math
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -132,12 +133,12 @@ def tell(
 def tell_table(asked: Asked, file: str, words: list[str], number: int | None, replace: bool) -> None:
     """`program tell --csv`: a tell for each round in the table."""
     require(not words, "give ARM=reward or --csv, not both")
-    program, key, by = asked.program, asked.key, asked.signed["by"]
-    answers = []
-    for found, (rewards, trials) in _rewards(file, program.reward_range).items():
-        round = number if found is None else found
-        own = key if key is None or found is None else f"{key}-{found}"
-        answers.append(program.tell(rewards, trials=trials, round=round, replace=replace, key=own, by=by))
+    program, found = asked.program, _rewards(file, asked.program.reward_range)
+    if None in found:  # it is about one round
+        rewards, trials = found[None]
+        answers = [program.tell(rewards, trials=trials, round=number, replace=replace, **asked.signed)]
+    else:
+        answers = program.tell_each(found, replace=replace, **asked.signed)
     asked.answer(answers, *(f"round {answer['round']} told" for answer in answers))
 
 
@@ -240,13 +241,15 @@ def _outcome(arm: str, text: str, unit: RewardRange) -> tuple[float, float | Non
     if not slash:
         return read_real(f"the reward of {arm!r}", text), None
     earned, tried = read_real(f"the total of {arm!r}", total), read_real(f"the trials of {arm!r}", trials)
+    if earned == tried == 0:  # it got none this round
+        return math.nan, 0.0
     require(tried >= 1 and unit.low * tried <= earned <= unit.high * tried, _wrong_counts(arm, text, unit))
     return earned / tried, tried
 
 
 def _wrong_counts(arm: str, text: str, unit: RewardRange) -> str:
     if unit.usual:
-        return f"counts are successes/trials, at most all of them, got {text!r} for arm {arm!r}"
+        return f"counts are successes/trials, at most all of them (0/0: it got none), got {text!r} for arm {arm!r}"
     each = f"{unit.low:g} to {unit.high:g}"
     return f"counts are total/trials, the total {each} times the trials, got {text!r} for arm {arm!r}"
 

@@ -191,6 +191,16 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
+def amount(value: float, digits: int = 3, sign: str = "") -> str:
+    """A reward as people write it, whatever unit it has: never as a power of ten if it is large.
+
+    >>> amount(0.41277), amount(1834.2, 2, "+")
+    ('0.413', '+1,834')
+    """
+    text = f"{value:{sign}.{digits}g}"
+    return f"{value:{sign},.0f}" if "e+" in text else text
+
+
 def _split(allocation: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {percent(share)}" for name, share in allocation.items())
 
@@ -227,10 +237,10 @@ def _rounds(numbers: Sequence[int]) -> str:
 
 def _sure(reasons: Mapping[str, Any]) -> str:
     arms = [arm for arm in reasons.get("arms", []) if arm.get("estimate") is not None]
-    known = [f"{arm['arm']} {arm['estimate']:.3g}{_give_or_take(arm)}" for arm in arms]
+    known = [f"{arm['arm']} {amount(arm['estimate'])}{_give_or_take(arm)}" for arm in arms]
     lines = []
     if "expected" in reasons:
-        lines.append(f"It is expected to earn {reasons['expected']:.3g} a unit once the past has settled.")
+        lines.append(f"It is expected to earn {amount(reasons['expected'])} a unit once the past has settled.")
     if known:
         lines.append(f"Estimated responses there: {', '.join(known)}.")
     if "tolerance" in reasons:
@@ -271,10 +281,10 @@ def half_life(memory: float) -> float:
 
 def _give_or_take(arm: Mapping[str, Any]) -> str:
     spread = 2 * arm["deviation"] if "deviation" in arm else arm.get("radius")
-    return "" if spread is None else f" ± {spread:.2g}"
+    return "" if spread is None else f" ± {amount(spread, 2)}"
 
 
-def _never_tried(arm: Mapping[str, Any]) -> str:
+def _never_seen(arm: Mapping[str, Any]) -> str:
     spans = [f"{100 * low:.3g} to {percent(high)}" for low, high in arm.get("never_visited", [])]
     return f"{arm['arm']} from {' and from '.join(spans)}" if spans else ""
 
@@ -286,11 +296,11 @@ def _what_would_change_it(reasons: Mapping[str, Any]) -> str:
         gain = favourite["expected"] - home["expected"]
         if gain > LEAST_GAIN * home["expected"]:
             lines.append(
-                f"By the estimates {_split(favourite['allocation'])} would earn {gain:.2g} a unit more than what is known to be "
-                "good: it goes there once that is sure enough."
+                f"By the estimates {_split(favourite['allocation'])} would earn {amount(gain, 2)} a unit more than what is "
+                "known to be good: it goes there once that is sure enough."
             )
-    if never := [line for arm in reasons.get("arms", []) if (line := _never_tried(arm))]:
-        lines.append(f"Never tried, and could matter: {'; '.join(never)}.")
+    if never := [line for arm in reasons.get("arms", []) if (line := _never_seen(arm))]:
+        lines.append(f"Never held long enough to be seen, and could matter: {'; '.join(never)}.")
     if reasons.get("open_rounds"):
         lines.append(f"Rewards are still out for {_rounds(reasons['open_rounds'])}.")
     if reasons.get("model", {}).get("contradicted"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -189,6 +190,8 @@ def _tell(fold: Fold, request: Content, recorded: Content | None) -> Content:
     if number is not None or replace:
         told |= {"round": number, "replace": replace}
     rewards, unit = fold.learned(request["rewards"]), fold.unit
+    if rewards is not None and request.get("unseen"):
+        rewards = {**rewards, **dict.fromkeys(request["unseen"], math.nan)}
     try:
         fold.agent.tell(rewards, **told)
     except WrongTell as error:

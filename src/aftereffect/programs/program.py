@@ -91,21 +91,49 @@ class Program:
         key: str | None = None,
         by: str | None = None,
     ) -> Content:
-        """What came back: of the round asked for, or of an earlier one by its number, also in parts; `replace` corrects."""
-        if round is not None:
-            require_whole("round", round, 1)
+        """What came back: of the round asked for, or of an earlier one by its number, also in parts; `replace` corrects.
+
+        An arm that is named with NaN and no trials got none: of a round by its number nothing more is waited for from it.
+        """
+        number = None if round is None else require_whole("round", round, 1)
 
         def request(fold: Fold) -> Content:
-            return {
-                "rewards": named("rewards", rewards, fold.names),
-                "trials": named("trials", trials, fold.names),
-                "measures": named("measures", measures, fold.names),
-                "allocation": named("allocation", allocation, fold.names),
-                "round": round,
-                "replace": replace,
-            }
+            return _told(fold, rewards, trials, measures=measures, allocation=allocation, round=number, replace=replace)
 
         return self._write("tell", request, key, by)
+
+    def tell_each(
+        self,
+        rounds: Mapping[Any, tuple[Any, Any]],
+        *,
+        replace: bool = False,
+        key: str | None = None,
+        by: str | None = None,
+    ) -> list[Content]:
+        """Rewards and trials of several rounds by number (None: the round asked for), all of them or, if one is wrong, none.
+
+        Each is a tell of its own, whose key is this one with the round's number behind it.
+        """
+        keys = {number: key if key is None or number is None else f"{key}-{number}" for number in rounds}
+        with self._lock:
+            self._rehearse(rounds, keys, replace)
+            return [
+                self.tell(rewards, trials=trials, round=number, replace=replace, key=keys[number], by=by)
+                for number, (rewards, trials) in rounds.items()
+            ]
+
+    def _rehearse(
+        self, rounds: Mapping[Any, tuple[Any, Any]], keys: Mapping[int | None, str | None], replace: bool
+    ) -> None:
+        """Tell a copy first, but for what was told under its key before: what is refused here was not told at all."""
+        with self._database.reading() as connection:
+            entry = ledger.find(connection, self.name)
+            now = self._following.catch_up(connection, entry)
+            known = {n for n, key in keys.items() if key is not None and ledger.keyed(connection, entry.id, key)}
+        copy = Fold.read(now.text(), now.count, now.head)
+        for number, (rewards, trials) in rounds.items():
+            if number not in known:
+                copy.act("tell", _told(copy, rewards, trials, round=number, replace=replace))
 
     def set_limits(
         self,
@@ -337,6 +365,31 @@ class Program:
 
     def __repr__(self) -> str:
         return f"Program({self.name!r} in {self._database})"
+
+
+def _told(
+    fold: Fold,
+    rewards: Any,
+    trials: Any,
+    *,
+    measures: Any = None,
+    allocation: Any = None,
+    round: int | None = None,
+    replace: bool = False,
+) -> Content:
+    """What is told, as an event holds it."""
+    told: Content = {
+        "rewards": named("rewards", rewards, fold.names),
+        "trials": named("trials", trials, fold.names),
+        "measures": named("measures", measures, fold.names),
+        "allocation": named("allocation", allocation, fold.names),
+        "round": round,
+        "replace": replace,
+    }
+    if round is None or not isinstance(rewards, Mapping) or told["trials"] is None:
+        return told
+    unseen = [arm for arm in rewards if arm not in told["rewards"] and told["trials"].get(arm) == 0]
+    return {**told, "unseen": unseen} if unseen else told
 
 
 def _same(first: Event, kind: str, request: Mapping[str, Any]) -> Content:

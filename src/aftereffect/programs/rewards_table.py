@@ -79,7 +79,11 @@ def _row(line: int, cells: dict[str, str], unit: RewardRange) -> Row:
     arm = cells["arm"].strip()
     round = _whole(f"line {line}: round", cells["round"]) if "round" in cells else None
     trials = read_number(f"line {line}: trials", cells["trials"]) if cells.get("trials", "").strip() else None
-    require(trials is None or 1 <= trials <= MOST, f"line {line}: trials are 1 or more, got {trials}")
+    wrong = f"line {line}: trials are 1 or more (0 with 0 successes or no reward: it got none), got {trials}"
+    require(trials is None or trials == 0 or 1 <= trials <= MOST, wrong)
+    if trials == 0:
+        require(cells.get("successes", cells.get("reward", "")).strip() in ("", "0"), wrong)
+        return Row(line, round, arm, math.nan, 0.0)
     if "successes" in cells:
         if trials is None:
             raise AftereffectError(f"line {line}: successes need trials")

@@ -23,7 +23,7 @@ from aftereffect.oracle.maximise import best_on
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.curve_thompson import levels_near
 from aftereffect.policies.curves.estimates import at_levels
-from aftereffect.policies.explanation import percent
+from aftereffect.policies.explanation import amount, percent
 from aftereffect.policies.setting import Grid
 
 if TYPE_CHECKING:
@@ -239,14 +239,14 @@ def way_to(fit: Fit, split: Floats) -> polars.DataFrame:
 def _reason(fit: Fit, k: int, level: int, share: float) -> str:
     """Why this share, from what is estimated at its level and at today's."""
     told, mean, home, steps = fit.records.as_told, fit.estimates[0][k], int(fit.home[k]), fit.steps
-    here, there, today = f"{told(mean[home]):.3g}", f"{told(mean[level]):.3g}", percent(fit.recent[k])
+    here, there, today = amount(told(mean[home])), amount(told(mean[level])), percent(fit.recent[k])
     if level == home:
         return f"stays at {today}, where it responds with {here}"
     change = "more" if level > home else "less"
     worth = told(mean[level]) * level / steps - told(mean[home]) * home / steps
     return (
         f"{change}: {today} to {percent(share)}; responds with {there} there against {here} today, so "
-        f"its part of the result {'rises' if worth >= 0 else 'falls'} by {abs(worth):.3g}"
+        f"its part of the result {'rises' if worth >= 0 else 'falls'} by {amount(abs(worth))}"
     )
 
 

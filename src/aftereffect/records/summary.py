@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aftereffect.errors import AftereffectError
-from aftereffect.policies.explanation import percent
+from aftereffect.policies.explanation import amount, percent
 from aftereffect.records.advice import Advice, unseen_share
 from aftereffect.records.checking import Check
 
@@ -124,7 +124,7 @@ def known(fit: Fit) -> Iterator[str]:
             continue
         here = fit.curve(name).row(int(fit.home[k]), named=True)
         yield (
-            f"{name}: responds with {here['estimate']:.3g} ({here['low']:.3g} to {here['high']:.3g}) at today's "
+            f"{name}: responds with {amount(here['estimate'])} ({amount(here['low'])} to {amount(here['high'])}) at today's "
             f"{percent(fit.now.allocation[name])}; it was seen from {100 * low[k]:.3g} to {percent(high[k])}"
         )
 
@@ -141,18 +141,21 @@ def suggested(fit: Fit, best: Advice, careful: Advice | None, check: Check) -> I
     if best.measures is not None:
         told = ", ".join(f"{name} {measure:.3g}" for name, measure in best.measures.items())
         yield f"the arms' measures would then be {told}: {best.gap:.3g} apart"
-    if careful is not None:
+    if careful is not None and not careful.moves:
+        yield "without leaving what was seen: stay with today's split"
+    elif careful is not None:
         split = ", ".join(f"{name} {percent(share)}" for name, share in careful.allocation.items())
         chance = f"better at all: {chance_in_words(careful)}"
-        yield f"without leaving what was seen: {split}, which should bring {careful.gain:+.3g} a unit ({chance})"
+        yield f"without leaving what was seen: {split}, which should bring {amount(careful.gain, sign='+')} a unit ({chance})"
 
 
 def how_sure(best: Advice, check: Check) -> Iterator[str]:
     """How sure the gain is, and whether the model is any good here."""
     if best.moves:
+        gain, low, high = (amount(value, sign="+") for value in (best.gain, best.gain_low, best.gain_high))
         yield (
-            f"it should bring {best.expected:.4g} a unit in the long run instead of {best.current:.4g}: {best.gain:+.3g}, "
-            f"with 95 percent between {best.gain_low:+.3g} and {best.gain_high:+.3g}"
+            f"it should bring {amount(best.expected, 4)} a unit in the long run instead of {amount(best.current, 4)}: "
+            f"{gain}, with 95 percent between {low} and {high}"
         )
         sure = next(words for least, words in SURE if best.chance_better >= least)
         yield f"that it is better at all is {sure}: {chance_in_words(best)}"
@@ -170,7 +173,7 @@ def unknown(fit: Fit, best: Advice, check: Check) -> Iterator[str]:
     for k, name in enumerate(fit.names):
         sides = (f"below {percent(low[k])}" if low[k] > 0 else "", f"beyond {percent(high[k])}" if high[k] < 1 else "")
         if any(sides) and not guesses[k]:
-            yield f"{name} {' and '.join(filter(None, sides))}: nothing was seen there"
+            yield f"{name} {' and '.join(filter(None, sides))}: never held long enough to be seen"
     if check.dependence:
         yield "what else moves the rewards: " + "; ".join(check.dependence)
     yield "anything that changes from tomorrow on: the records only say how it was"

@@ -121,7 +121,5 @@ def rows_of(program: Program, text: str) -> list[Row]:
 
 
 def tell_rows(program: Program, text: str, signed: dict[str, Any]) -> None:
-    """Tell a table, one write a round; the same table again changes nothing."""
-    for number, (rewards, trials) in by_round(rows_of(program, text)).items():
-        key = f"{signed['key']}-{number}" if signed["key"] else None
-        program.tell(rewards, trials=trials, round=number, by=signed["by"], key=key)
+    """Tell a table, one write a round, or nothing of it; the same table again changes nothing."""
+    program.tell_each(by_round(rows_of(program, text)), by=signed["by"], key=signed["key"] or None)

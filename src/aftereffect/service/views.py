@@ -104,7 +104,7 @@ def _open(program: Program, latest: list[dict[str, Any]], shown: dict[str, Any])
                 {
                     "name": arm,
                     "share": row["allocation"].get(arm, 0.0),
-                    "told": arm in row["rewards"],
+                    "told": arm in row["rewards"] or row["trials"].get(arm) == 0,
                     "units": _units(row["allocation"], shown).get(arm),
                 }
                 for arm in shown["arms"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aftereffect.policies.explanation import STAGES
+from aftereffect.policies.explanation import STAGES, amount
 
 
 def split_in_words(shares: dict[str, float]) -> str:
@@ -67,7 +67,8 @@ def alarms(reasons: dict[str, Any]) -> list[str]:
     for arm in arms if isinstance(arms, list) else [{"arm": name, **rest} for name, rest in arms.items()]:
         for low, high in arm.get("never_visited", []):
             found.append(
-                f"{arm['arm']} between {100 * low:.0f} and {100 * high:.0f} percent: never tried, and it could matter."
+                f"{arm['arm']} between {100 * low:.0f} and {100 * high:.0f} percent: never held long enough to be seen, and it "
+                "could matter."
             )
     return found
 
@@ -77,7 +78,7 @@ def why(reasons: dict[str, Any]) -> list[str]:
     lines = [STAGES[reasons["stage"]]] if reasons.get("stage") in STAGES else []
     if "expected" in reasons and "home" in reasons:
         lines.append(
-            f"Expected reward of a round: {reasons['expected']:.4g}; of the split known to be good: "
-            f"{reasons['home']['expected']:.4g}."
+            f"Expected reward of a round: {amount(reasons['expected'], 4)}; of the split known to be good: "
+            f"{amount(reasons['home']['expected'], 4)}."
         )
     return lines
