@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import aftereffect as ae
 from aftereffect import AftereffectError
-from aftereffect.model.limits import Limits
+from aftereffect.model.limits import Limits, as_start
 
 
 def test_a_start_with_few_digits_is_scaled_to_sum_to_one() -> None:
@@ -20,6 +20,11 @@ def test_a_start_with_few_digits_is_scaled_to_sum_to_one() -> None:
     assert np.array(rough.start, dtype=float).sum() == pytest.approx(1.0, abs=1e-15)
     exact = ae.problem("loan", arms=3, units=100, start=[0.55, 0.25, 0.2], seed=1)
     assert np.array(exact.start, dtype=float).tolist() == [0.55, 0.25, 0.2]
+
+
+def test_a_start_outside_the_limits_says_which_arm_and_what_to_do() -> None:
+    with pytest.raises(AftereffectError, match=r"arm 1 has 0\.1, allowed is 0\.2 to 1 \(told as history= instead"):
+        as_start([0.8, 0.1, 0.1], Limits.of(3, [0.1, 0.2, 0.1]))
 
 
 def test_one_number_holds_for_every_arm() -> None:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from scipy import stats
 
@@ -30,6 +31,10 @@ def test_people_split_units_as_the_simulator_does_by_name_too() -> None:
     for shares in np.random.default_rng(5).dirichlet(np.ones(5), 50):
         assert ae.whole_units(shares, 37).tolist() == shared(shares.tolist(), 37)
     assert ae.whole_units({"south": 0.3, "north": 0.7}, 5) == {"south": 2, "north": 3}  # a tie: the first
+
+
+def test_a_series_goes_by_its_labels() -> None:
+    assert ae.whole_units(pandas.Series({"south": 0.3, "north": 0.7}), 5) == {"south": 2, "north": 3}
 
 
 @pytest.mark.parametrize("wrong", [[0.5, 0.6], [1.5, -0.5], [math.nan, 1.0], {"north": 0.5}, "even", None])

@@ -67,6 +67,40 @@ def test_series_for_arms_without_names_are_read_in_order_if_nothing_speaks_again
             read(pandas.Series([0.25, 0.5, 0.75], index=index), None)
 
 
+DISTRICTS: dict[str, Any] = {
+    "dict": {103: 0.3, 101: 0.1, "102": 0.2},
+    "NumPy's": {np.int64(103): 0.3, np.int32(101): 0.1, np.uint8(102): 0.2},
+    "pandas": pandas.Series([0.3, 0.1, 0.2], index=[103, 101, 102]),
+    "pandas frame": pandas.DataFrame({103: [0.3], 101: [0.1], 102: [0.2]}),
+}
+
+
+@pytest.mark.parametrize("values", DISTRICTS.values(), ids=DISTRICTS)
+def test_districts_may_have_numbers_for_names(values: Any) -> None:
+    agent = ae.Fixed().start(3, names=[101, 102, 103])
+    assert agent.names == ("101", "102", "103")
+    agent.ask()
+    agent.tell(values)
+    assert agent.log["reward"].to_list() == [0.1, 0.2, 0.3]
+
+
+def test_shares_floors_and_parts_go_by_districts_numbers_too() -> None:
+    start = {103: 0.2, 101: 0.5, 102: 0.3}
+    agent = ae.CurveThompson(memory=0.5).start(
+        3, feedback="split", names=[101, 102, 103], floors={102: 0.1}, start=start
+    )
+    assert agent.ask().tolist() == [0.5, 0.3, 0.2]
+    first = agent.deploy(start)
+    agent.tell({102: 0.4}, round=first)
+    assert agent.open_rounds == [first]
+    agent.tell({101: 0.4, 103: 0.4}, round=first)
+    assert agent.open_rounds == []
+    agent.set_limits(floors={101: 0.3})
+    assert agent.setting.limits.floors.tolist() == [0.3, 0.1, 0.0]
+    with pytest.raises(ae.AftereffectError, match="names must differ"):
+        ae.Fixed().start(2, names=[7, "7"])
+
+
 @pytest.mark.parametrize("values", [[True, False, True], np.array([1, 0, 1]), [1, 0, 1], np.array([True, False, True])])
 def test_truth_and_whole_numbers_are_numbers(values: Any) -> None:
     assert read(values) == [1.0, 0.0, 1.0]

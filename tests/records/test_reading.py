@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas
@@ -106,6 +108,64 @@ def test_dates_are_rounds_in_whatever_order_they_come():
     np.testing.assert_allclose(records.rewards[:, 0], [0.1, np.nan, 0.0, 0.2])
     months = [{"date": f"2026-{m:02d}-01", "arm": a, "share": 0.5, "reward": 0.5} for m in (1, 2, 4) for a in "ab"]
     assert ae.read_records(months).labels == ("2026-01", "2026-02", "2026-03", "2026-04")
+
+
+def on(days):
+    return [{"date": day, "arm": a, "share": 0.5, "reward": 0.5} for day in days for a in "ab"]
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_a_date_that_would_tear_the_weeks_apart_is_refused(as_text):
+    """One Tuesday among Mondays would make every week seven rounds, six of them without a row."""
+    days = [dt.date(2026, 3, 2) + dt.timedelta(weeks=n) for n in range(8)]
+    days[5] += dt.timedelta(days=1)
+    with pytest.raises(
+        ae.AftereffectError, match=r"row 11, column date: 2026-04-07 does not fit dates .* 7 days apart"
+    ):
+        ae.read_records(on([str(day) for day in days] if as_text else days))
+
+
+@pytest.mark.parametrize(
+    ("days", "rounds"),
+    [
+        ([dt.date(2026, m, 1) for m in (7, 8, 9, 10, 11)], 5),  # three of four are 31 days apart
+        ([dt.date(2026, 3, 2) + dt.timedelta(days=d) for d in (0, 3, 7, 10, 14)], 5),  # Mondays and Thursdays
+        ([dt.date(2026, 3, 2) + dt.timedelta(days=d) for d in (0, 1, 2, 3, 4, 7, 8, 9, 10, 11)], 12),  # no weekends
+        ([dt.date(2026, 3, 2) + dt.timedelta(days=d) for d in (0, 7, 14, 28, 35)], 6),  # one week left out
+    ],
+)
+def test_months_uneven_days_and_gaps_are_no_slips(days, rounds):
+    assert ae.read_records(on(days)).rounds == rounds
+
+
+def test_years_have_four_digits():
+    with pytest.raises(ae.AftereffectError, match=r"row 1, column date: the year 26; it must have four digits"):
+        ae.read_records(on(["02.03.26", "09.03.26"]))
+
+
+@pytest.mark.parametrize("kept_in", [list, pandas.Series, polars.Series])
+def test_weeks_begin_where_people_are(kept_in):
+    """Midnight in Berlin is another day in Greenwich, and an hour further from it in summer."""
+    berlin = ZoneInfo("Europe/Berlin")
+    days = [dt.datetime(2026, 3, 16, tzinfo=berlin) + dt.timedelta(weeks=n) for n in range(4) for _ in "ab"]
+    records = ae.read_records({"date": kept_in(days), "arm": ["a", "b"] * 4, "share": [0.5] * 8, "reward": [0.5] * 8})
+    assert records.labels == ("2026-03-16", "2026-03-23", "2026-03-30", "2026-04-06")
+
+
+def test_what_a_spreadsheet_program_keeps_is_named(tmp_path):
+    book = tmp_path / "rounds.xlsx"
+    book.write_bytes(b"PK\x03\x04 and so on")
+    with pytest.raises(ae.AftereffectError, match=r"are an Excel file: save it as CSV"):
+        ae.read_records(book)
+
+
+def test_columns_may_be_called_by_numbers_and_hold_what_prints():
+    columns = {0: [1, 1, 2, 2], 1: [Path("a"), Path("b")] * 2, "share": [0.5] * 4, "reward": [0.5] * 4}
+    ours: dict[str, Any] = {"round": 0, "arm": 1}
+    records = ae.read_records(columns, columns=ours)
+    assert (records.names, records.rounds) == (("a", "b"), 2)
+    with pytest.raises(ae.AftereffectError, match=r"column 'arm' must be a list of values, got 5"):
+        ae.read_records({"round": [1, 2], "arm": 5})
 
 
 def test_encodings(tmp_path):

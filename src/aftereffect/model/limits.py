@@ -62,7 +62,7 @@ class Limits:
         if np.any(low > high) or low.sum() > count or high.sum() < count:
             raise AftereffectError(
                 f"floors {self.floors.tolist()} and caps {self.caps.tolist()} leave no allocation on a grid of {count} "
-                f"levels {'with' if zero else 'without'} zero; use more levels, wider limits or zero=True"
+                f"levels {'with' if zero else 'without'} zero; use more levels{'' if zero else ', zero=True'} or wider limits"
             )
         return inner_bounds(low, high, count)
 
@@ -123,7 +123,11 @@ def as_start(value: object, limits: Limits) -> Floats:
     if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > _SPLIT_SLACK:
         raise AftereffectError(f"start must be shares in [0, 1] that sum to 1, got {shares.tolist()}")
     if not limits.allows(shares):
-        raise AftereffectError(f"start {shares.tolist()} breaks the floors or caps")
+        k = int(np.argmax(np.maximum(limits.floors - shares, shares - limits.caps)))
+        raise AftereffectError(
+            f"start {shares.tolist()} breaks the floors or caps: arm {k} has {shares[k]:g}, allowed is {limits.floors[k]:g} "
+            f"to {limits.caps[k]:g} (told as history= instead, today's split is left step by step)"
+        )
     return shares if abs(shares.sum() - 1) <= _EXACT else np.asarray(shares / shares.sum())
 
 

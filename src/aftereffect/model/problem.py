@@ -297,10 +297,15 @@ def named_arms(names: Sequence[str] | None, arms: int) -> tuple[str, ...]:
     return tuple(f"arm {k}" for k in range(arms)) if names is None else tuple(names)
 
 
-def check_names(names: Sequence[str], arms: int) -> tuple[str, ...]:
+def as_name(given: object) -> object:
+    """An arm's name: districts may be numbers, and then go by their digits; all else as it is."""
+    return str(given) if isinstance(given, int | np.integer) and not isinstance(given, bool) else given
+
+
+def check_names(names: Sequence[str | int], arms: int) -> tuple[str, ...]:
     """Arm names: one each, all different."""
     require(isinstance(names, Iterable), f"names must be a list, got {shown(names)}")
-    result = tuple(n if isinstance(n, str) else shown(n) for n in names)
+    result = tuple(n if isinstance(n, str) else shown(n) for n in map(as_name, names))
     require(len(result) == arms, f"names: one for each of {arms} arms, got {len(result)}")
     require(len(set(result)) == arms, f"names must differ, got {list(result)}")
     return result

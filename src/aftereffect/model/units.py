@@ -54,6 +54,8 @@ def whole_units(allocation: Any, units: int) -> dict[str, int] | npt.NDArray[np.
     >>> whole_units({"north": 0.62, "south": 0.38}, 7)
     {'north': 4, 'south': 3}
     """
+    if type(allocation).__module__.partition(".")[0] == "pandas" and hasattr(allocation, "items"):
+        allocation = dict(allocation.items())  # a Series goes by its labels
     named = allocation if isinstance(allocation, Mapping) else None
     shares = np.array(numbers("allocation", allocation if named is None else named.values()))
     if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > SLACK:

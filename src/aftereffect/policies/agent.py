@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from aftereffect.policies.base import Policy
 
-Limit = Sequence[float] | Mapping[str, float] | float | None
+Limit = Sequence[float] | Mapping[Any, float] | float | None
 Range = Sequence[float] | None
-Rewards = Sequence[float] | Mapping[str, float] | npt.NDArray[np.float64]
+Rewards = Sequence[float] | Mapping[Any, float] | npt.NDArray[np.float64]
 
 
 class Agent:
@@ -124,7 +124,7 @@ class Agent:
         return self._pending.copy()
 
     def deploy(
-        self, allocation: Sequence[float] | Mapping[str, float] | Floats | None = None, *, reason: str = ""
+        self, allocation: Sequence[float] | Mapping[Any, float] | Floats | None = None, *, reason: str = ""
     ) -> int:
         """The round has happened, as advised or with another `allocation`, and its rewards are still to come: its number.
 
@@ -140,8 +140,8 @@ class Agent:
         self,
         rewards: Rewards | None,
         *,
-        trials: Sequence[float] | Mapping[str, float] | npt.NDArray[Any] | None = None,
-        allocation: Sequence[float] | Mapping[str, float] | Floats | None = None,
+        trials: Sequence[float] | Mapping[Any, float] | npt.NDArray[Any] | None = None,
+        allocation: Sequence[float] | Mapping[Any, float] | Floats | None = None,
         measures: Rewards | None = None,
         round: int | None = None,
         replace: bool = False,

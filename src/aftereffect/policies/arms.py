@@ -11,7 +11,7 @@ import numpy as np
 from aftereffect.errors import AftereffectError, require, require_numbers, require_one_of, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
-from aftereffect.model.problem import check_names
+from aftereffect.model.problem import as_name, check_names
 from aftereffect.policies.reading import by_label
 from aftereffect.policies.setting import Setting
 
@@ -124,7 +124,7 @@ def _by_name(agent: Agent, what: str, given: Any, now: Floats) -> Any:
     if not isinstance(given, Mapping):
         return given
     names, result = _names(agent), now.tolist()
-    for name, value in given.items():
+    for name, value in ((as_name(name), value) for name, value in given.items()):
         require_one_of("arm", name, names)
         require_numbers(what, **{str(name): value})
         result[names.index(name)] = float(value)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from aftereffect.errors import WrongTell, require_one_of, shown
 from aftereffect.model.curves import Floats
+from aftereffect.model.problem import as_name
 
 _FLOAT = np.dtype(np.float64)
 _NUMBERS = "fiub"  # numpy's kinds: floats, whole numbers, truth values
@@ -62,6 +63,7 @@ def arms_named(values: Any, arms: int, names: Sequence[str] | None) -> npt.NDArr
         named = values.columns if type(values).__name__ == "DataFrame" else getattr(values, "index", None)
     found = np.ones(arms, dtype=np.bool_)
     if named is not None:
+        named = named if names is None else {as_name(name) for name in named}
         for k in range(arms):
             found[k] = (k if names is None else names[k]) in named
     return found
@@ -124,8 +126,10 @@ def _place(name: Any, arms: int, names: Sequence[str] | None) -> int:
         raise WrongTell(
             f"this agent's arms have no names, got {shown(name)}; give a list of {arms} numbers, or name arms 0 to {arms - 1}"
         )
-    require_one_of("arm", name, names)
-    return names.index(name)
+    known = as_name(name)
+    if known not in names:
+        require_one_of("arm", name, names)
+    return names.index(str(known))
 
 
 def _from_table(what: str, values: Any, library: str, arms: int, names: Sequence[str] | None, missing: float) -> Floats:

@@ -15,7 +15,7 @@ from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import Observed
 from aftereffect.model.feedback import Feedback
 from aftereffect.model.limits import Limits, as_start
-from aftereffect.model.problem import check_names
+from aftereffect.model.problem import as_name, check_names
 from aftereffect.policies.agent import Agent, deployed_split
 from aftereffect.policies.reading import by_label
 from aftereffect.policies.setting import Setting
@@ -31,9 +31,9 @@ def start_agent(
     seed: int,
     *,
     feedback: Feedback,
-    floors: Sequence[float] | float | None,
-    caps: Sequence[float] | float | None,
-    names: Sequence[str] | None,
+    floors: Sequence[float] | Mapping[Any, float] | float | None,
+    caps: Sequence[float] | Mapping[Any, float] | float | None,
+    names: Sequence[str | int] | None,
     history: Sequence[Any] | None,
     observed: Observed,
     start: Any,
@@ -119,6 +119,7 @@ def _in_order(what: str, given: Any, missing: float, names: Sequence[str] | None
         return given
     if names is None:
         raise AftereffectError(f"{what} by name needs names=, got {shown(dict(given))}")
-    for name in given:
+    known = {as_name(name): value for name, value in given.items()}
+    for name in known:
         require_one_of("arm", name, names)
-    return [given.get(name, missing) for name in names]
+    return [known.get(name, missing) for name in names]

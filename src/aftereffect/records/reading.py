@@ -69,9 +69,9 @@ def _named_as_known(frame: polars.DataFrame, columns: dict[str, str]) -> tuple[p
     for ours, theirs in columns.items():
         if ours not in KNOWN:
             raise UnknownName("column", str(ours), KNOWN)
-        if theirs not in frame.columns:
+        if str(theirs) not in frame.columns:
             raise UnknownName(f"column for {ours}:", str(theirs), [listed([name]) for name in frame.columns])
-    taken = {theirs: ours for ours, theirs in columns.items()}
+    taken = {str(theirs): ours for ours, theirs in columns.items()}
     for name in frame.columns:
         ours = name.strip().lower()
         if name not in taken and ours in KNOWN and ours not in taken.values():

@@ -17,6 +17,10 @@ LONGEST_GAP = 1000  # rounds: beyond it a number or a date is a slip
 MONTH, WEEK = "%Y-%m", "%G-W%V"  # of which the first day is taken
 FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M")
 LISTED = 5  # gaps that a note names
+EARLIEST = 1000  # a year with fewer digits was cut short
+REGULAR = (
+    2 / 3
+)  # share of the distances that are the usual one, or a multiple of it, from which on another one is a slip
 
 
 class Rounds(NamedTuple):
@@ -37,7 +41,8 @@ def number_rounds(column: polars.Series, name: str) -> Rounds:
     if blank.any():
         raise AftereffectError(f"row {_first(blank)}, column {name}: missing; must be a whole number or a date")
     if column.dtype.is_temporal() and column.dtype not in (polars.Time, polars.Duration):
-        return _by_date(column.cast(polars.Datetime("us")), name)
+        local = column.dt.replace_time_zone(None) if isinstance(column.dtype, polars.Datetime) else column
+        return _by_date(local.cast(polars.Datetime("us")), name)
     whole = _whole(column)
     if whole is not None:
         return _laid_out(whole, str, name, [])
@@ -88,9 +93,13 @@ def _by_date(dates: polars.Series, name: str) -> Rounds:
     """Dates at equal distances, or months; else each date is one round."""
     stamps = dates.dt.timestamp("us").to_numpy().astype(np.int64)
     distinct = np.unique(stamps)
+    months = (dates.dt.year().cast(polars.Int64) * 12 + dates.dt.month().cast(polars.Int64)).to_numpy()
+    monthly = len(np.unique(months)) == len(distinct)
+    _refuse_short_years(dates, name)
+    if not monthly:
+        _refuse_slips(dates, stamps, distinct, name)
     step = int(np.diff(distinct).min()) if len(distinct) > 1 else 1
     first = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=int(distinct[0]))
-    months = (dates.dt.year().cast(polars.Int64) * 12 + dates.dt.month().cast(polars.Int64)).to_numpy()
     midnight = bool((stamps % 86_400_000_000 == 0).all())
     if np.all((distinct - distinct[0]) % step == 0) and len(distinct) > 1:
         number = (stamps - distinct[0]) // step
@@ -99,7 +108,7 @@ def _by_date(dates: polars.Series, name: str) -> Rounds:
             return _day(first + n * dt.timedelta(microseconds=step), midnight)
 
         return _laid_out(number, label, name, [])
-    if len(np.unique(months)) == len(distinct):
+    if monthly:
         start = int(months.min())
 
         def month(n: int) -> str:
@@ -113,6 +122,30 @@ def _by_date(dates: polars.Series, name: str) -> Rounds:
 
     note = [] if len(distinct) < 2 else ["dates are not evenly spaced: each date counts as one round"]
     return _laid_out(number, nth, name, note)
+
+
+def _refuse_short_years(dates: polars.Series, name: str) -> None:
+    early = dates.dt.year() < EARLIEST
+    if early.any():
+        row = _first(early)
+        raise AftereffectError(
+            f"row {row}, column {name}: the year {dates.dt.year()[row - 1]}; it must have four digits, as in 2026-03-02"
+        )
+
+
+def _refuse_slips(dates: polars.Series, stamps: Ints, distinct: Ints, name: str) -> None:
+    """A date that would tear all others apart: weeks with one wrong day would count as days."""
+    apart = np.diff(distinct)
+    usual = int(np.median(apart)) if len(apart) else 0
+    if not usual or apart.min() >= usual or np.mean(apart % usual == 0) < REGULAR:
+        return
+    slip = distinct[1:][apart % usual != 0][0]
+    row = int(np.flatnonzero(stamps == slip)[0]) + 1
+    days = dt.timedelta(microseconds=usual) / dt.timedelta(days=1)
+    raise AftereffectError(
+        f"row {row}, column {name}: {dates[row - 1]:%Y-%m-%d} does not fit dates that are {days:g} days apart; "
+        "correct it, or number the rounds"
+    )
 
 
 def _day(when: dt.datetime, midnight: bool) -> str:

@@ -17,6 +17,7 @@ LARGEST = 2_000_000_000  # bytes: records of ten thousand years of weekly rounds
 SEPARATORS = ",;\t|"
 COMMENT = "#"  # lines of a CSV file that begin so are not read
 PARQUET = (".parquet", ".pq")
+EXCEL = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # what its files begin with, new and old
 
 
 def read_frame(source: Any, encoding: str = "utf-8") -> polars.DataFrame:
@@ -54,6 +55,10 @@ def _from_file(path: Path, encoding: str) -> polars.DataFrame:
 
 
 def _from_csv(path: Path, content: bytes, encoding: str) -> polars.DataFrame:
+    if content.startswith(EXCEL):
+        raise AftereffectError(
+            f"records {str(path)!r} are an Excel file: save it as CSV, or read it with pandas or polars and give the frame"
+        )
     content = _as_utf8(path, content, encoding)
     header = next((line for line in content.decode().splitlines() if line.strip() and line[0] != COMMENT), "")
     if not header:
@@ -82,7 +87,7 @@ def _as_utf8(path: Path, content: bytes, encoding: str) -> bytes:
         line = content.count(b"\n", 0, error.start) + 1
         raise AftereffectError(
             f"records {str(path)!r}, line {line}: byte 0x{content[error.start]:02x} is not {encoding}; "
-            "save the file as UTF-8 or say encoding='latin-1'"
+            "save the file as UTF-8, or in Python say encoding='latin-1'"
         ) from None
 
 
@@ -108,14 +113,17 @@ def _from_columns(columns: dict[Any, Any]) -> polars.DataFrame:
     """Columns of Python values; of mixed kinds, as text, so that what is wrong can be shown."""
     series = []
     for name, values in columns.items():
-        if hasattr(values, "dtype") and getattr(values, "ndim", 1) == 1 and values.dtype.kind in "fiub":
+        if getattr(values, "ndim", 1) == 1 and getattr(getattr(values, "dtype", None), "kind", "O") in "fiub":
             series.append(polars.Series(str(name), values))
             continue
-        cells = [None if _missing(value) else value for value in values]
+        if not hasattr(values, "__iter__"):
+            raise AftereffectError(f"column {str(name)!r} must be a list of values, got {shown(values)}")
+        cells = [None if _missing(value) else _local(value) for value in values]
         kinds = {type(value) for value in cells if value is not None}
         try:
             plain = len(kinds) <= 1 or kinds <= {int, float}
-            series.append(polars.Series(str(name), cells if plain else list(map(_text, cells)), strict=False))
+            made = polars.Series(str(name), cells if plain else list(map(_text, cells)), strict=False)
+            series.append(made if made.dtype != polars.Object else polars.Series(str(name), list(map(_text, cells))))
         except (TypeError, ValueError, OverflowError, polars.exceptions.PolarsError):
             series.append(polars.Series(str(name), list(map(_text, cells)), dtype=polars.String))
     lengths = {column.name: len(column) for column in series}
@@ -128,6 +136,11 @@ def _missing(value: Any) -> bool:
     return (
         value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
     )
+
+
+def _local(value: Any) -> Any:
+    """A moment as the clock of its own zone showed it: a week begins there, not at Greenwich."""
+    return value.replace(tzinfo=None) if getattr(value, "tzinfo", None) is not None else value
 
 
 def _text(value: Any) -> str | None:
