@@ -37,6 +37,7 @@ from aftereffect.model.units import check_units
 from aftereffect.model.world import IMPACT, SETTINGS, Ints, World
 
 LEFT_OPEN: Any = None  # settled when the problem is born: split where there are units, else independent
+LARGEST_NAME = 2**63  # of whole numbers that name arms: Python refuses to write very long ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,7 +300,9 @@ def named_arms(names: Sequence[str] | None, arms: int) -> tuple[str, ...]:
 
 def as_name(given: object) -> object:
     """An arm's name: districts may be numbers, and then go by their digits; all else as it is."""
-    return str(given) if isinstance(given, int | np.integer) and not isinstance(given, bool) else given
+    if isinstance(given, int | np.integer) and not isinstance(given, bool) and abs(int(given)) <= LARGEST_NAME:
+        return str(given)
+    return given
 
 
 def check_names(names: Sequence[str | int], arms: int) -> tuple[str, ...]:
