@@ -147,6 +147,57 @@ def test_a_policy_in_our_own_environment_is_told_what_each_arm_gave() -> None:
     assert actor.agent.rounds == 1
 
 
+LIMITED = "loan:arms=3,memory=0.8,seed=1,floors=0.15,caps=0.6,start=[0.5,0.3,0.2],step=0.04,units=100"
+
+
+def _heard_and_deployed(policy: ae.Policy, env: Any, rounds: int) -> Any:
+    actor, deployed = Actor(policy, env, horizon=rounds, seed=1), []
+    env.reset(seed=1)
+    for _ in range(rounds):
+        _, reward, _, over, info = env.step(actor.act())
+        actor.learn(float(reward), info)
+        deployed.append(info["allocation"])
+        if over:
+            env.reset()
+    log = actor.agent.log
+    return log["advised"].to_numpy().reshape(rounds, 3), log["share"].to_numpy().reshape(rounds, 3), deployed
+
+
+def test_a_policy_hears_what_was_deployed_and_knows_the_limits() -> None:
+    advised, heard, deployed = _heard_and_deployed(
+        ae.CurveThompson(memory=0.8), gymnasium.make(ID, problem=LIMITED, horizon=60), 60
+    )
+    assert np.array_equal(heard, deployed)
+    assert np.allclose(advised, deployed, atol=1e-9)  # it asks for nothing that the environment would change
+
+
+def test_a_new_episode_begins_at_the_start_and_the_policy_hears_it() -> None:
+    env = gymnasium.make(ID, problem=LIMITED, horizon=30)
+    advised, heard, deployed = _heard_and_deployed(ae.Fixed([0.15, 0.25, 0.6]), env, 60)
+    assert np.array_equal(heard, deployed)
+    assert np.abs(heard[30] - [0.5, 0.3, 0.2]).max() <= 0.04 + 1e-9
+    assert np.abs(advised[30] - heard[30]).max() > 0.1
+
+
+def test_other_environments_say_what_they_deployed_too() -> None:
+    class Halved(Slots):
+        def step(self, action: Any) -> Any:
+            shares = 0.5 * action + 0.5 / 3
+            return *super().step(action)[:4], {"allocation": shares.astype(np.float64)}
+
+    _, heard, deployed = _heard_and_deployed(ae.Fixed([0.0, 0.0, 1.0]), Halved(shares=True), 20)
+    assert np.array_equal(heard, deployed)
+    assert heard[0].tolist() == pytest.approx([1 / 6, 1 / 6, 2 / 3])
+
+
+def test_a_policy_that_cannot_keep_the_limits_is_refused_as_in_simulate() -> None:
+    with pytest.raises(AftereffectError) as simulated:
+        ae.simulate(ae.problem("loan", arms=3, floors=0.15), ae.UCB1(), 10, runs=1)
+    with pytest.raises(AftereffectError) as played:
+        Actor(ae.UCB1(), gymnasium.make(ID, problem="loan:arms=3,floors=0.15"))
+    assert str(played.value) == str(simulated.value)
+
+
 def test_actions_that_no_policy_can_take() -> None:
     env = Slots()
     env.action_space = MultiBinary(3)

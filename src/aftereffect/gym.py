@@ -23,6 +23,7 @@ from aftereffect.model.catalog import Family
 from aftereffect.model.curves import Floats
 from aftereffect.model.delay import check_delay
 from aftereffect.model.family_notation import family_from
+from aftereffect.model.feedback import Feedback
 from aftereffect.model.problem import Problem
 from aftereffect.policies.base import Policy
 from aftereffect.policies.base_arms import project
@@ -212,7 +213,9 @@ class Actor:
 
     `bounds` are the least and the largest reward, which policies want in [0, 1]. Where the environment says in
     `info["rewards"]` what each arm gave, and in `info["seen"]` how often each was observed, the policy is told that;
-    otherwise the one reward is told as that of the arm that was drawn, or of every arm with a share.
+    otherwise the one reward is told as that of the arm that was drawn, or of every arm with a share. Shares that were deployed,
+    where `info["allocation"]` says them, are told instead of those asked for; in this library's environments the
+    policy knows the floors, caps, start and step from the beginning, as in `simulate`.
     """
 
     def __init__(
@@ -239,7 +242,8 @@ class Actor:
             raise AftereffectError(f"bounds are the least and the largest reward, got {bounds}")
         self.first = int(space.start) if self.discrete else 0
         arms = int(space.n) if self.discrete else int(space.shape[0])
-        self.agent = policy.start(arms, horizon, seed, feedback="one" if self.discrete else "split")
+        feedback: Feedback = "one" if self.discrete else "split"
+        self.agent = policy.start(arms, horizon, seed, feedback=feedback, **_known_before(env, arms))
         self.bounds = bounds
         self._dtype = space.dtype
         self._random = np.random.default_rng([seed, 1])
@@ -264,7 +268,19 @@ class Actor:
             trials = np.asarray(np.arange(len(shares)) == self._arm if self.discrete else shares > 0, dtype=np.float64)
             rewards = np.full(len(shares), reward)
         scaled = np.clip((rewards - low) / (high - low), 0.0, 1.0)
-        self.agent.tell(np.where(trials > 0, scaled, np.nan), trials=trials)
+        deployed = None if self.discrete or info is None else info.get("allocation")
+        self.agent.tell(np.where(trials > 0, scaled, np.nan), trials=trials, allocation=deployed)
+
+
+def _known_before(env: Any, arms: int) -> dict[str, Any]:
+    """What our own environment keeps to, as a policy's start takes it; nothing of others."""
+    inner = env.unwrapped
+    if not isinstance(inner, Allocation) or inner._episodes.arms != arms:
+        return {}
+    source = inner._episodes.source
+    problem = source.draw(0) if isinstance(source, Family) else source
+    limits = problem.limits
+    return {"floors": limits.floors, "caps": limits.caps, "start": problem.start, "step": problem.step}
 
 
 def play(policy: Policy, env: Any, rounds: int, *, seed: int = 0, bounds: tuple[float, float] = (0.0, 1.0)) -> Floats:
