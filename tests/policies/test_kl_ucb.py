@@ -7,6 +7,7 @@ failures among n independent runs is compared with a binomial of n runs and the 
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -161,6 +162,28 @@ def test_coverage_would_notice_a_radius_too_narrow() -> None:
         problem = ae.problem("lipschitz", arms=2, memory=0.5, seed=seed)
         missed += never_covered(problem, ae.KLUCB(delta=0.3, levels=8), 300, seed, log=-1.0)[0]
     assert tail(missed, 60, 0.3) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    ("world", "doubted"),
+    [({"shock": 0.1, "units": 1000}, True), ({"shock": 0.1}, False), ({"units": 1000}, False)],
+)
+def test_units_that_share_a_shock_are_doubted_and_nothing_else(world: dict[str, float], doubted: bool) -> None:
+    problem = ae.problem("lipschitz", arms=2, memory=0.5, seed=1, **world)
+    said = ae.KLUCB(memory=0.5).doubts(problem)
+    assert any("share the round's shock" in clause for clause in said) == doubted
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        ae.simulate(problem, ae.KLUCB(memory=0.5), 10, runs=1, threads=1)
+    assert any("share the round's shock" in str(w.message) for w in warned) == doubted
+
+
+def test_bounds_do_fail_where_units_share_a_shock() -> None:
+    missed = 0
+    for seed in range(20):
+        problem = ae.problem("lipschitz", arms=2, memory=0.5, seed=seed, shock=0.1, units=1000)
+        missed += never_covered(problem, ae.KLUCB(delta=0.05, levels=8), 100, seed)[0]
+    assert tail(missed, 20, 0.05) < FALSE_ALARM
 
 
 def test_memory_may_be_an_upper_bound() -> None:

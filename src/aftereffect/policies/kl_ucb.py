@@ -285,6 +285,8 @@ class KLUCB(Policy):
             found.append("its bounds are for impacts that follow the intended shares, without a window")
         if problem.moving is not None:
             found.append("its bounds are for responses that stay")
+        if problem.shock is not None and (problem.units or 1) > 1:
+            found.append("its bounds count a round's units as independent, but they share the round's shock")
         return found
 
     def state(self, setting: Setting) -> KLUCBState:
