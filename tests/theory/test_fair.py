@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
+from aftereffect.errors import AftereffectError
 from aftereffect.theory.fair_dual import fair_dual
 
 
@@ -132,3 +133,14 @@ def test_wrong_pairs_multipliers(plus, minus, said):
 def test_what_has_no_fair_optimum(problem, said):
     with pytest.raises(ae.AftereffectError, match=said):
         ae.fair_optimum(problem())
+
+
+def test_results_do_without_a_fair_optimum_where_its_grid_has_no_split_within_the_floors():
+    family = ae.family("loan", arms=30, floors=0.031, units=500)
+    with pytest.raises(AftereffectError, match="leave no allocation on a grid of 200"):
+        ae.fair_optimum(family.draw(0))
+    found = ae.simulate(family, ae.Fixed(), horizon=5, runs=2, seed=1)
+    assert found.parity is not None
+    assert found.parity.optimum == (None, None)
+    assert np.isnan(found.parity.price).all()
+    assert np.isnan(found.parity.fair_regret).all()

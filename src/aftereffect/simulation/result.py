@@ -75,7 +75,8 @@ class Parity:
     `violation` is the largest (|pi_i - pi_j| - tolerance)+ over pairs, summed over the rounds up to each checkpoint, and
     `violated` the number of rounds in which it was above zero, both (instances * runs, checkpoints); `measures` are the
     arms' at the checkpoints, (instances * runs, checkpoints, arms). `optimum` is each instance's fair optimum; None where
-    no allocation meets the tolerance, the impact follows activations, responses drift, or there are more than 50 arms.
+    no allocation meets the tolerance or floors and caps leave none in steps of half a percent, the impact follows
+    activations, responses drift, or there are more than 50 arms.
     `fair_earned` is what that has earned up to each checkpoint on its own history, (instances, checkpoints); NaN without one.
     """
 

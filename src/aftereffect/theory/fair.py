@@ -155,8 +155,8 @@ def fair_optimum(problem: Problem, tolerance: float | None = None, levels: int =
 def fair_optimum_or_none(problem: Problem) -> FairOptimum | None:
     """The fair optimum at the problem's own tolerance, for results; None where there is none to compare with.
 
-    That is where no allocation meets the tolerance, where the impact follows activations, under drift, and with so many arms
-    that finding it would take longer than what it is compared with.
+    That is where no allocation meets the tolerance, where floors and caps leave none on the grid, where the impact follows
+    activations, under drift, and with so many arms that finding it would take longer than what it is compared with.
     """
     if (
         problem.follows_activations
@@ -164,6 +164,10 @@ def fair_optimum_or_none(problem: Problem) -> FairOptimum | None:
         or problem.moving is not None
         or problem.arms > MOST_ARMS
     ):
+        return None
+    try:
+        problem.limits.levels(LEVELS, zero=True)
+    except AftereffectError:  # nobody asked for it, so its grid is no reason to refuse a simulation
         return None
     return fair_tables(problem, LEVELS).fair(float(problem.fairness.tolerance))
 
