@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
+import inspect
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import aftereffect as ae
 from aftereffect.model import catalog as module
-from aftereffect.model.catalog import DEFAULT_MEMORY, catalog
+from aftereffect.model.catalog import DEFAULT_MEMORY, TAKEN, catalog
 from aftereffect.model.family_notation import family_from
 
 NAMES = ["brier", "bump", "gaussian", "lending", "lipschitz", "loan", "patrol", "tent"]
@@ -132,6 +134,20 @@ def test_a_problem_of_ones_own_joins_the_catalog(monkeypatch: pytest.MonkeyPatch
     assert ae.problem("steps").arms == 3
     assert float(ae.problem("steps", drop=0.2).curves[0](1.0)) == pytest.approx(0.7)
     assert catalog()["steps"].parameters == {"drop": 0.5}
+
+
+@pytest.mark.parametrize("own", ["rate", "seed", "step", "start", "units", "name", "half_life"])
+def test_a_parameter_that_every_problem_takes_is_refused_where_it_is_registered(own: str) -> None:
+    scope: dict[str, Any] = {}
+    exec(f"def recipe(random, arms, {own}=1.0): pass", scope)
+    with pytest.raises(ae.AftereffectError, match=f"^problem 'mine': every problem takes '{own}' already; rename"):
+        ae.register_problem("mine")(scope["recipe"])
+    assert "mine" not in catalog()
+
+
+def test_every_common_option_is_taken() -> None:
+    taken = set(inspect.signature(ae.family).parameters) | set(inspect.signature(ae.problem).parameters)
+    assert set(TAKEN) == (taken - {"arms", "parameters"}) | {"family"}  # a spec calls the name so
 
 
 def test_a_recipe_gives_a_response_for_each_arm(monkeypatch: pytest.MonkeyPatch) -> None:

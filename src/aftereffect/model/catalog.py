@@ -85,6 +85,12 @@ class Entry:
 
 _CATALOG: dict[str, Entry] = {}
 
+# What `family`, `problem` and specs take themselves: a recipe's own parameter of that name would never get its value.
+TAKEN = (
+    *("name", "family", "seed", "memory", "half_life", "impact", "feedback", "noise", "driver", "floors", "caps"),
+    *("tolerance", "observed", "drift", "change", "season", "units", "rate", "shock", "start", "step", "delay"),
+)
+
 
 def register_problem(
     name: str,
@@ -103,9 +109,13 @@ def register_problem(
         held = _CATALOG.get(name)
         if held is not None and is_ours(held.recipe.__module__) and not is_ours(recipe.__module__):
             raise AftereffectError(f"{name!r} is the name of a problem of this library; choose another")
-        take_sources(recipe.__module__)
         names = tuple(arm_names) if arm_names else None
-        _CATALOG[name] = Entry(name, recipe, default_arms, arms, names, measure)
+        entry = Entry(name, recipe, default_arms, arms, names, measure)
+        taken = next((key for key in entry.parameters if key in TAKEN), None)
+        if taken is not None:
+            raise AftereffectError(f"problem {name!r}: every problem takes {taken!r} already; rename its recipe's own")
+        take_sources(recipe.__module__)
+        _CATALOG[name] = entry
         return recipe
 
     return register
