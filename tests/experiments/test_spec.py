@@ -13,6 +13,7 @@ from aftereffect.errors import AftereffectError
 from aftereffect.experiments.paper import EXTRA, FIGURES, SCALES, shipped_specs
 from aftereffect.experiments.plan import Plan
 from aftereffect.experiments.spec import Spec, at_scale, load_spec, load_specs, parse_spec, parse_specs
+from aftereffect.model.delay import check_delay
 from tests.experiments.specs import SMALL, TUNED, spec, write_spec
 
 BARE: dict[str, Any] = {
@@ -74,9 +75,27 @@ def test_lists_that_are_values_are_no_grids() -> None:
     assert _problems(family="loan", delay=[0.5, 0.25, 0.25]) == [
         "loan:delay=[0.5,0.25,0.25]"
     ]  # chances: they sum to one
-    assert _problems(family="loan", delay=[0, 4]) == ["loan:delay=0", "loan:delay=4"]
-    per_arm = ["discounted(memory=0.2)", "discounted(memory=0.6)"]
-    assert _problems(family="gaussian", impact=per_arm) == [f"gaussian:impact=[{','.join(per_arm)}]"]
+
+
+@pytest.mark.parametrize("rounds", [[0, 1], [1], [0, 4], [2, 3], [1, 0]])
+def test_whole_delays_are_rounds_to_try(rounds: list[int]) -> None:
+    assert _problems(family="loan", delay=rounds) == [f"loan:delay={delay}" for delay in rounds]
+
+
+@pytest.mark.parametrize("chances", [[1.0], [0.0, 1.0], [0, 1.0], [0.5, 0.5]])
+def test_a_delay_with_a_fraction_is_chances(chances: list[float]) -> None:
+    (family,) = _bare(problems=[{"family": "loan", "delay": chances}], policies=["fixed"]).families.values()
+    assert check_delay(family.delay) == tuple(chances)
+
+
+def test_lists_of_words_are_grids() -> None:
+    assert _problems(family="loan", start=["even", "none"]) == ["loan:start=even", "loan:start=none"]
+    impacts = ["discounted(memory=0.2)", "window(length=5)"]
+    assert _problems(family="gaussian", impact=impacts) == [f"gaussian:impact={impact}" for impact in impacts]
+    assert _problems(family="gaussian", impact=[impacts]) == [f"gaussian:impact=[{','.join(impacts)}]"]
+    assert _problems(family="loan", start=["even", [0.4, 0.6]]) == ["loan:start=even", "loan:start=[0.4,0.6]"]
+    delays = [3, "geometric(mean=4)"]
+    assert _problems(family="loan", delay=delays) == ["loan:delay=3", "loan:delay=geometric(mean=4)"]
 
 
 def test_lists_of_such_lists_are_grids() -> None:

@@ -24,7 +24,7 @@ from aftereffect.policies.base import Policy, policy_from, written
 
 NEARLY = 1e-6  # how far from one the chances of delays may sum
 COMBINATIONS = 10_000  # that one entry's lists may come to
-LISTS = ("floors", "caps", "start", "impact", "allocation", "x", "y")  # parameters whose value is itself a list
+LISTS = ("floors", "caps", "start", "allocation", "x", "y")  # parameters of which a list of numbers is one value
 
 
 class Entry(BaseModel):
@@ -134,13 +134,17 @@ def _combinations(name: str, parameters: dict[str, Any], path: str) -> list[tupl
 
 
 def _is_grid(key: str, value: Any) -> bool:
-    """Is a parameter's list one of values to try? Of delays it is not if it holds chances, which sum to one."""
+    """Is a parameter's list one of values to try? It is none if it is one value itself, made of numbers.
+
+    Delays are chances if a number with a fraction (1.0 is one) is among them and they sum to one; else rounds.
+    """
     if not isinstance(value, list):
         return False
-    if any(isinstance(v, list) for v in value):
+    if not all(isinstance(v, (int, float)) for v in value):
         return True
-    chances = key == "delay" and all(isinstance(v, (int, float)) for v in value) and abs(sum(value) - 1.0) < NEARLY
-    return key not in LISTS and not chances
+    if key == "delay":
+        return not (any(isinstance(v, float) for v in value) and abs(sum(value) - 1.0) < NEARLY)
+    return key not in LISTS
 
 
 def _notation(name: str, values: dict[str, Any], path: str) -> str:
