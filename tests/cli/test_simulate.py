@@ -13,6 +13,7 @@ import pytest
 
 import aftereffect as ae
 from aftereffect.cli.reading import read_number
+from aftereffect.model.family_notation import family_from
 from tests.cli.conftest import Run
 
 SMALL = ("--horizon", "300", "--runs", "3", "--checkpoints", "4")
@@ -50,7 +51,9 @@ def test_json_has_the_contracts_shape_and_the_librarys_numbers(run: Run):
 def test_a_rehearsal_at_users_scale(run: Run):
     problem = "loan:arms=4,memory=0.8,units=300,rate=0.1,shock=0.02,start=[0.4,0.3,0.2,0.1],step=0.05"
     outcome = run("simulate", "--problem", problem, "--policy", "kl-ucb", "--policy", "fixed", *SMALL, "--json")
-    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.code == 0
+    assert outcome.err.endswith("they share the round's shock\n")
+    assert outcome.err.count("\n") == 1
     assert [p["policy"] for p in json.loads(outcome.out)["policies"]] == ["kl-ucb", "fixed"]
     refused = run("simulate", "--problem", problem, "--policy", "ucb1", *SMALL)
     assert (refused.code, refused.out) == (2, "")
@@ -122,6 +125,15 @@ def test_the_table_is_sorted_whole_and_says_what_it_compares_with(run: Run):
     assert "best fixed allocation: white 0." in lines[-1]
     assert "…" not in outcome.out
     assert all(line == line.rstrip() for line in lines)
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_the_table_says_what_regret_is_against_where_responses_move(run: Run, moves: bool):
+    notation = "patrol:arms=3,seed=2" + ",season=50" * moves
+    outcome = run("simulate", "--problem", notation, "--policy", "fixed", "--horizon", "100", "--runs", "2")
+    found = ae.simulate(family_from(notation)[0].draw(2), ae.Fixed(), 100, runs=2)
+    said = f"regret is against the best allocation of each moment: utility {found.benchmarks[0]:.5f} a round\n"
+    assert (said in outcome.out) == moves
 
 
 def test_the_table_fits_80_columns_with_ordinary_names(run: Run):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from scipy import stats
 
 import aftereffect as ae
-from aftereffect.oracle.benchmark import fixed_utilities
+from aftereffect.oracle.benchmark import fixed_utilities, moving_utilities
+from aftereffect.simulation.simulate import draw_instances
 
 OPTIONS: dict[str, Any] = {"horizon": 500, "seed": 3, "checkpoints": 5, "threads": 1}
 
@@ -164,6 +166,21 @@ def test_results_are_worth_reading(comparison: ae.Comparison) -> None:
     assert [line.split()[0] for line in table.splitlines()[2:]] == sorted(
         comparison, key=lambda k: comparison[k].mean[-1]
     )
+
+
+@pytest.mark.parametrize("moving", [{"drift": 100}, {"season": 40}, {"change": 60}])
+def test_where_responses_move_regret_says_what_it_is_against(moving: dict[str, int], tmp_path: Path) -> None:
+    family = ae.family("patrol", arms=3, **moving)
+    found = ae.simulate(family, ae.Fixed(), horizon=120, runs=1, instances=2, seed=1)
+    problems = draw_instances(family, 2, 1)
+    wanted = [moving_utilities(problem, np.array([120]))[0] / 120 for problem in problems]
+    assert found.benchmarks == pytest.approx(wanted)
+    said = f"a round of {np.mean(wanted):.4f} that the best allocation of each moment earns"
+    assert said in repr(found)
+    found.save(tmp_path / "found.npz")
+    assert said in repr(ae.load_result(tmp_path / "found.npz"))
+    still = ae.simulate(ae.family("patrol", arms=3), ae.Fixed(), horizon=120, runs=2, seed=1)
+    assert "that the best fixed allocation earns" in repr(still)
 
 
 def test_one_instance_of_a_family_says_that_it_stands_for_itself_only() -> None:

@@ -70,6 +70,8 @@ def show_table(request: Request, comparison: Comparison) -> None:
     first = next(iter(results.values()))
     heading = Text(_heading(request, first) + "\n", "bold")
     lines = [best_fixed_line(first)]
+    if first.moving:
+        lines.insert(0, moving_line(first))
     if first.parity is not None:
         tolerance = first.parity.tolerance
         lines.insert(0, f"violation: how far the largest gap exceeds the tolerance {tolerance:g}, mean over rounds")
@@ -101,7 +103,7 @@ SMALLEST_SHOWN = 5e-5  # what four decimals can tell from nothing
 
 
 def best_fixed_line(result: Result) -> str:
-    """What the regret is measured against: its shares for one instance, its utility for several."""
+    """The best fixed allocation: its shares for one instance, its utility for several."""
     utilities = [b.utility for b in result.best]
     if len(set(utilities)) > 1:
         return (
@@ -114,6 +116,13 @@ def best_fixed_line(result: Result) -> str:
     others = len(shares) - len(shown)
     rest = f", {others} other{'s' * (others > 1)} {max(0.0, 1 - shares[shown].sum()):.4f}" if others else ""
     return f"best fixed allocation: {named}{rest}; utility {utilities[0]:.5f} a round"
+
+
+def moving_line(result: Result) -> str:
+    """What the regret is measured against where responses move."""
+    earned, several = result.benchmarks, len(result.benchmarks) > 1
+    mean = f", mean over {len(earned)} instances" if several else ""
+    return f"regret is against the best allocation of each moment: utility {np.mean(earned):.5f} a round{mean}"
 
 
 def _heading(request: Request, result: Result) -> str:

@@ -130,7 +130,7 @@ class Result:
     the policy's own grid (None without one); `utility` is the expected utility summed up. `allocations` and `impacts` are
     (instances * runs, checkpoints, arms); `allocation` and `impact` those of the last round. `parity` says how fair the runs
     were (None where the problem has no fairness measure). `provenance` says what it was
-    computed with and from. Under drift, regret is against the best allocation of each moment.
+    computed with and from. Where responses move (drift, change, season), regret is against the best allocation of each moment.
     """
 
     policy: str
@@ -162,6 +162,18 @@ class Result:
         return "intervals are over runs on one instance of the family; other instances differ" * (
             family and self.instances == 1
         )
+
+    @property
+    def moving(self) -> bool:
+        """Do responses move, so that regret is against the best allocation of each moment?"""
+        told = self.provenance.get("problem", {})
+        return any(told.get(kind) is not None for kind in ("drift", "change", "season"))
+
+    @property
+    def benchmarks(self) -> Floats:
+        """What regret is measured against, a round up to the horizon on each instance."""
+        earned = self.regret[:: self.runs, -1] + self.utility[:: self.runs, -1]
+        return np.asarray(earned / self.horizon)
 
     @property
     def allocation(self) -> Floats:
@@ -217,10 +229,12 @@ class Result:
         low, middle, high = self.quantiles(0.1, 0.5, 0.9)[:, -1]
         shares = ", ".join(f"{n} {p:.3f}" for n, p in zip(self.names, self.allocation.mean(axis=0), strict=True))
         per_round = self.mean[-1] / self.horizon
+        best = "best allocation of each moment" if self.moving else "best fixed allocation"
+        earned = np.mean(self.benchmarks if self.moving else [b.utility for b in self.best])
         return (
             f"Result: {self.policy} on {self.problem}, {in_words(self.instances, self.runs)}, {self.horizon:,} rounds\n"
             f"  regret {self.mean[-1]:,.1f} (sd {self.std[-1]:,.1f}; 10/50/90 percent {low:,.1f} / {middle:,.1f} / {high:,.1f})\n"
-            f"  {per_round:.5f} a round of {np.mean([b.utility for b in self.best]):.4f} that the best fixed allocation earns\n"
+            f"  {per_round:.5f} a round of {earned:.4f} that the {best} earns\n"
             f"  last allocation, mean over runs: {shares}" + self._parity_line() + _remark_line(self)
         )
 
