@@ -385,3 +385,15 @@ def test_what_is_not_a_discounted_average_is_refused(function) -> None:
 def test_realised_activations_do_not_matter_when_everybody_is_split() -> None:
     problem = named("patrol", driver="realised", feedback="split", memory=0.5)
     assert dynamic_optimum(problem, steps=50).gap == 0.0
+
+
+def test_a_largest_step_is_refused_where_cycles_would_break_it() -> None:
+    problem = named("gaussian", arms=2, memory=0.8, seed=3, step=0.05)
+    with pytest.raises(
+        AftereffectError, match=r"^dynamic_optimum: its cycles may change any share at once, .*step=0\.05"
+    ):
+        dynamic_optimum(problem)
+    free = named("gaussian", arms=2, memory=0.8, seed=3)
+    assert dynamic_upper_bound(problem).bound == dynamic_upper_bound(free).bound
+    anything = named("gaussian", arms=2, memory=0.8, seed=3, step=1.0)
+    assert dynamic_optimum(anything, steps=50).utility == dynamic_optimum(free, steps=50).utility

@@ -80,7 +80,7 @@ class DynamicBound:
 
 
 def dynamic_optimum(problem: Problem, steps: int | None = None) -> DynamicOptimum:
-    """The best policy that may depend on history, for up to three arms.
+    """The best policy that may depend on history, for up to three arms and without a largest change of a share a round.
 
     `steps` is the number of grid steps along an arm's impact (1000 for two arms, about 110 for three unless given): more
     of them make the error smaller. Arms with different memories are bounded from above as in `dynamic_upper_bound` (400 steps):
@@ -96,6 +96,10 @@ def dynamic_optimum(problem: Problem, steps: int | None = None) -> DynamicOptimu
     if steps is not None:
         require_whole("dynamic_optimum: steps", steps, 8, MOST_STEPS)
     offer = "dynamic_upper_bound(problem) bounds what any policy can earn"
+    if problem.step is not None and problem.step < 1:
+        raise AftereffectError(
+            f"dynamic_optimum: its cycles may change any share at once, this problem has step={problem.step:g}; {offer}"
+        )
     if np.all(memories == 0.0) or problem.arms == 1:
         return _no_better(problem)
     if problem.arms > 3:
@@ -136,7 +140,8 @@ def dynamic_upper_bound(problem: Problem, steps: int = 400) -> DynamicBound:
 
     The allocation must add up to one in every round. If a share may instead be bought and sold at a price, each arm is a
     problem of its own with a one-dimensional state, solved as in `dynamic_optimum`; the arms' optima plus the price bound
-    the true optimum for every price, and the price that gives the least is searched for.
+    the true optimum for every price, and the price that gives the least is searched for. A problem's `step` only takes
+    something away from policies, so the bound holds with it too.
     """
     memories = _memories("dynamic_upper_bound", problem)
     require_whole("dynamic_upper_bound: steps", steps, 8, MOST_STEPS)
