@@ -14,6 +14,7 @@ from aftereffect.experiments.parameters import Which, in_words, which, with_para
 from aftereffect.experiments.run import Results, run_spec, write_rows
 from aftereffect.experiments.shards import SCHEMA
 from aftereffect.experiments.spec import Spec
+from aftereffect.model.family_notation import family_from
 from aftereffect.model.impacts import Discounted, Power
 from tests.experiments.specs import TUNED, spec
 
@@ -126,3 +127,32 @@ def test_a_policy_is_found_by_its_parameters(wanted: Which, label: str, tmp_path
 
 def test_values_in_words() -> None:
     assert in_words((0.1, True, "a", None)) == "[0.1,true,a,none]"
+
+
+@pytest.mark.parametrize(
+    ("key", "written"),
+    [
+        ("noise", "continuous(deviation=0.02)"),
+        ("noise", "beta(concentration=4)"),
+        ("noise", "beta"),
+        ("noise", "none"),
+        ("shock", "each(deviation=0.02)"),
+        ("shock", "common(deviation=0.1)"),
+        ("shock", "0.05"),
+        ("delay", "geometric(mean=4)"),
+        ("delay", "poisson(mean=2.5)"),
+        ("delay", "[0.5,0.25,0.25]"),
+        ("delay", "3"),
+        ("start", "[0.4,0.6]"),
+        ("impact", "[instant,smoothed(memory=0.5,start=1,g=logistic(steepness=5,midpoint=0.25))]"),
+        ("impact", "discounted(memory=0.4,g=table(x=[0,0.5,1],y=[0,0.2,1]))"),
+    ],
+)
+def test_values_in_words_can_be_fed_back(key: str, written: str) -> None:
+    value = getattr(family_from(f"loan:{key}={written}")[0], key)
+    assert in_words(value) == written
+    column = _columns(spec(problems=[f"loan:{key}={written}"]))[f"problem_{key}"]
+    again = in_words(column[0])
+    assert getattr(family_from(f"loan:{key}={again}")[0], key) == value
+    other = [f"loan:{key}={written}", "loan:noise=beta,shock=each(deviation=0.3),delay=poisson(mean=9)"]
+    assert in_words(_columns(spec(problems=other))[f"problem_{key}"][0]) == written

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aftereffect.errors import UnknownName
+from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.experiments.against import curves_against
 from aftereffect.experiments.executors import Threads
 from aftereffect.experiments.run import Results, run_spec
@@ -78,6 +78,13 @@ def test_what_does_not_vary_is_said(results: Results) -> None:
         curves_against("memory", [results])
     with pytest.raises(UnknownName, match="unknown parameter with several values 'horizon'"):
         curves_against("horizon", [results])
+
+
+def test_an_axis_needs_numbers(results: Results) -> None:
+    with pytest.raises(
+        AftereffectError, match=r"^policy_name: an axis needs numbers, .* several numbers: .*problem_memory"
+    ):
+        curves_against("policy_name", [results])
 
 
 def test_it_is_drawn(results: Results, tmp_path: Path) -> None:

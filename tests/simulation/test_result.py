@@ -169,7 +169,7 @@ def test_results_are_worth_reading(comparison: ae.Comparison) -> None:
 
 
 @pytest.mark.parametrize("moving", [{"drift": 100}, {"season": 40}, {"change": 60}])
-def test_where_responses_move_regret_says_what_it_is_against(moving: dict[str, int], tmp_path: Path) -> None:
+def test_where_responses_move_regret_says_what_it_is_against(moving: dict[str, Any], tmp_path: Path) -> None:
     family = ae.family("patrol", arms=3, **moving)
     found = ae.simulate(family, ae.Fixed(), horizon=120, runs=1, instances=2, seed=1)
     problems = draw_instances(family, 2, 1)

@@ -27,8 +27,12 @@ class Curve(NamedTuple):
 def curves_against(parameter: str, experiments: Sequence[Results]) -> dict[str, list[Curve]]:
     """For each problem (all its other parameters) every policy (all its other parameters) with several values."""
     rows = polars.concat([_last(r) for r in experiments], how="diagonal_relaxed").unique(_RUN, maintain_order=True)
-    varied = [c for c in rows.columns if _is_parameter(c) and rows[c].dtype.is_numeric() and rows[c].n_unique() > 1]
-    require_one_of("parameter with several values", parameter, varied)
+    varied = [c for c in rows.columns if _is_parameter(c) and rows[c].n_unique() > 1]
+    numeric = [c for c in varied if rows[c].dtype.is_numeric()]
+    if parameter in varied and parameter not in numeric:
+        having = f"; those with several numbers: {', '.join(numeric)}" if numeric else ""
+        raise AftereffectError(f"{parameter}: an axis needs numbers, which its values are not{having}")
+    require_one_of("parameter with several values", parameter, numeric)
     rows = rows.filter(polars.col(parameter).is_not_null())
     others = [c for c in rows.columns if _is_parameter(c) and c != parameter and rows[c].n_unique() > 1]
     of_problem = [c for c in others if not c.startswith(POLICY)]

@@ -17,6 +17,9 @@ from aftereffect.errors import AftereffectError
 from aftereffect.experiments.grids import Entrant
 from aftereffect.experiments.spec import Spec
 from aftereffect.model.catalog import Family, entry_of
+from aftereffect.model.delay import Delay
+from aftereffect.model.feedback import Noise, Shock
+from aftereffect.model.impacts import MonotoneTable
 from aftereffect.notation import parse
 from aftereffect.policies.base import Policy, written
 
@@ -111,7 +114,7 @@ def _column(values: Sequence[Any]) -> polars.Series:
 
 
 def in_words(value: Any) -> str:
-    """A parameter's value in the short notation.
+    """A parameter's value in the short notation, as specs and the command line take it.
 
     >>> from aftereffect.model.impacts import Discounted, Power
     >>> in_words([Discounted(0.4, Power(2)), 0.50, None])
@@ -121,9 +124,17 @@ def in_words(value: Any) -> str:
         return "none"
     if isinstance(value, (list, tuple)):
         return f"[{','.join(map(in_words, value))}]"
+    if isinstance(value, (Noise, Shock, Delay)):  # called by their kind
+        usual = {f.name: f.default for f in dataclasses.fields(value)}
+        parts = {n: getattr(value, n) for n in usual if n != "kind" and getattr(value, n) != usual[n]}
+        return _in_brackets(value.kind, parts)
     if dataclasses.is_dataclass(value) and not isinstance(value, (type, Policy)):
         parts = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        inside = ",".join(f"{key}={in_words(part)}" for key, part in parts.items() if part is not None)
-        name = type(value).__name__.lower()
-        return f"{name}({inside})" if inside else name
+        name = "table" if isinstance(value, MonotoneTable) else type(value).__name__.lower()
+        return _in_brackets(name, {key: part for key, part in parts.items() if part is not None})
     return written(value)
+
+
+def _in_brackets(name: str, parts: Mapping[str, Any]) -> str:
+    inside = ",".join(f"{key}={in_words(part)}" for key, part in parts.items())
+    return f"{name}({inside})" if inside else name
