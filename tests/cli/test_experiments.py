@@ -127,6 +127,28 @@ def test_several_horizons_are_one_sweep(run: Run, tmp_path: Path) -> None:
     assert (out / "figures" / "regret-against-horizon.png").exists()
 
 
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ("runs = 4", "mine: 4 runs of 1 instance, 50 rounds each, "),
+        ("runs = 4\ninstances = 2", "mine: 2 instances x 4 runs, 50 rounds each, "),
+    ],
+)
+def test_check_says_how_many_instances_and_no_time_that_it_does_not_know(
+    run: Run, tmp_path: Path, numbers: str, said: str
+) -> None:
+    path = tmp_path / "spec.toml"
+    lines = f'name = "mine"\nhorizon = 50\n{numbers}\nproblems = ["loan:units=100"]\n'
+    path.write_text(lines + 'policies = ["d-ucb"]\n')
+    out = run("run", str(path), "--check").out
+    assert out.startswith(said)
+    assert ": about " in out
+    path.write_text(lines + 'policies = ["d-ucb", "curve-thompson"]\n')
+    out = run("run", str(path), "--check").out
+    assert "how long cannot be told, rounds can be thousands of times slower with curve-thompson\n" in out
+    assert ": about " not in out
+
+
 def test_several_experiments_do_not_go_where_one_is(run: Run, done: Path) -> None:
     spec = done.parent / "spec.toml"
     spec.write_text("seed = [1, 2]\n" + spec.read_text())

@@ -399,3 +399,13 @@ def test_very_long_runs_are_only_counted_not_listed() -> None:
     assert plan.work == 10**13
     assert plan.shard_count == 100
     assert plan.estimated_seconds == pytest.approx(1e6)
+
+
+def test_time_is_told_only_where_it_is_known() -> None:
+    policies = ["d-ucb", "curve-thompson:memory=0.4", {"policy": "thompson-split"}]
+    known = Plan(_bare(problems=["loan:delay=0"], runs=1))
+    assert known.unknown_cost == []
+    assert Plan(_bare(policies=policies)).unknown_cost == [*policies[1:2], "thompson-split"]
+    assert Plan(_bare(problems=["loan", "loan:delay=2"])).unknown_cost == ["loan:delay=2"]
+    more = Plan(_bare(runs=50))
+    assert more.estimated_seconds == pytest.approx(50 * known.estimated_seconds)

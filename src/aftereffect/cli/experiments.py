@@ -47,17 +47,18 @@ def check_spec(path: str, threads: int | None) -> None:
 
 def _described(plan: Plan, threads: int | None) -> Iterator[str]:
     spec = plan.spec
-    runs = in_words(spec.instances, spec.runs)
-    yield f"{spec.name}: {runs} of {spec.horizon:,} rounds for each policy on each problem, seed {spec.seed}"
+    runs = in_words(spec.instances, spec.runs) + " of 1 instance" * (spec.instances == 1)
+    yield f"{spec.name}: {runs}, {spec.horizon:,} rounds each, for each policy on each problem, seed {spec.seed}"
     yield from (f"  problem {problem}" for problem in plan.problems)
     for (_, candidates), label in zip(plan.policies, plan.labels, strict=True):
         yield f"  policy  {label}" + (f", chosen from {len(candidates)}" if candidates else "")
+    work = f"  {plan.shard_count} shards, {plan.work:,} rounds"
+    if plan.unknown_cost:
+        yield f"{work}: how long cannot be told, rounds can be thousands of times slower with {', '.join(plan.unknown_cost)}"
+        return
     cores = threads or os.cpu_count() or 1
     seconds = plan.estimated_seconds / cores
-    yield (
-        f"  {plan.shard_count} shards, {plan.work:,} rounds: about {duration(seconds)} on {cores} cores "
-        "(from typical speeds, compiling not counted)"
-    )
+    yield f"{work}: about {duration(seconds)} on {cores} cores (from typical speeds, compiling not counted)"
 
 
 @contextmanager

@@ -14,11 +14,12 @@ import numpy as np
 
 from aftereffect import _compile
 from aftereffect._random import generator
-from aftereffect._sources import modules_of, own_hash
+from aftereffect._sources import is_ours, modules_of, own_hash
 from aftereffect.errors import AftereffectError
 from aftereffect.experiments.shards import Block, Task
 from aftereffect.experiments.spec import Spec
 from aftereffect.model.catalog import entry_of
+from aftereffect.model.delay import check_delay
 from aftereffect.model.problem import Problem
 from aftereffect.policies.base import Policy
 from aftereffect.policies.setting import Setting
@@ -28,6 +29,9 @@ ROUNDS_PER_SHARD = 20_000_000  # a second or two of work: small enough to lose, 
 ROWS_PER_SHARD = 500_000  # where most rounds are kept it is rows that fill the memory
 SHARDS = 100_000  # beyond this a spec asks for years of work, or for more files than a directory should hold
 CELLS = 10_000_000  # of one policy's grid: its statistics are kept in memory
+ROUND_SECONDS = 5e-8  # for a round and arm, and for the start of a run: typical of compiled policies
+RUN_SECONDS = 3e-4
+SLOW = ("curve-thompson", "fair-thompson", "thompson-split")  # 100 to 10,000 times that, by horizon, units and memory
 TUNING_STREAM = 1 << 20  # keeps the seeds of tuning instances apart from every instance's own
 
 
@@ -220,14 +224,33 @@ class Plan:
         return searching + len(self.policies) * spec.instances * spec.runs * spec.horizon
 
     @property
+    def _runs_on_each(self) -> int:
+        """Runs to simulate on one problem."""
+        tuning, spec = self.spec.tuning, self.spec
+        return self._candidates * tuning.instances * tuning.runs + len(self.policies) * spec.instances * spec.runs
+
+    @property
     def estimated_seconds(self) -> float:
-        """About how long one core would take, from typical speeds: 50 ns a round and arm."""
-        return 5e-8 * self._work_on_each * sum(family.arms for family in self.spec.families.values())
+        """About how long one core would take where nothing is of `unknown_cost`, from typical speeds."""
+        starting = RUN_SECONDS * self._runs_on_each * len(self.problems)
+        return starting + ROUND_SECONDS * self._work_on_each * sum(f.arms for f in self.spec.families.values())
+
+    @property
+    def unknown_cost(self) -> list[str]:
+        """Policies and problems of which it is not known how long a round takes."""
+        slow = [e.label for e in self.spec.entrants if not all(map(_typical, e.policies.values()))]
+        return slow + [p for p, f in self.spec.families.items() if check_delay(f.delay) is not None]
 
     @property
     def work(self) -> int:
         """Rounds to simulate in all."""
         return len(self.problems) * self._work_on_each
+
+
+def _typical(policy: Policy) -> bool:
+    """Does a policy, with those inside of it, decide as fast as most of this library's?"""
+    inner = [value for value in policy.parameters.values() if isinstance(value, Policy)]
+    return policy.name not in SLOW and is_ours(type(policy).__module__) and all(map(_typical, inner))
 
 
 def refusal(policy: Policy, problem: Problem, horizon: int) -> str | None:
