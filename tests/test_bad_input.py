@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 import aftereffect as ae
+from aftereffect.experiments.weekly import run_weekly
 from aftereffect.model.family_notation import family_from
 from aftereffect.model.impacts import memory_of
 from aftereffect.oracle.best_fixed import best_fixed
 from aftereffect.policies.base import policy_from
+from aftereffect.testing import check_policy
 
 NAN, INF = float("nan"), float("inf")
 any_: Any = ae  # the same package, for arguments of the wrong type
@@ -114,6 +116,10 @@ PROBLEMS: list[Row] = [
     ("caps above one", lambda: ae.Problem([flat, flat], caps=1.5), "1.5"),
     ("floor above cap", lambda: ae.Problem([flat, flat], floors=[0.5, 0], caps=[0.4, 1]), "0.4"),
     ("utility of too few", lambda: tent().utility([1.0]), "1"),
+    ("utility of no shares", lambda: tent().utility([2, -1]), r"shares in \[0, 1\] that sum to 1, got \[2.0, -1.0\]"),
+    ("utility of too little", lambda: tent().utility([0.5, 0.2]), r"sum to 1, got \[0.5, 0.2\]"),
+    ("utility of nan", lambda: tent().utility([NAN, 1]), "nan"),
+    ("utility of words", lambda: any_.Problem([flat]).utility(["all"]), "all"),
 ]
 
 FAMILIES: list[Row] = [
@@ -288,7 +294,50 @@ HUGE_NUMBERS: list[Row] = [
     ("such a path", lambda: any_.load_agent(UNWRITABLE), "4300 digits"),
 ]
 
+
+def own(step: Any) -> Any:
+    return ae.Problem([flat, flat], impact=ae.OwnImpact(step, limit_at=float))
+
+
+def result() -> ae.Result:
+    return ae.simulate(tent(), ae.Fixed(), 10, runs=2, threads=1)
+
+
+FURTHER: list[Row] = [
+    (
+        "worlds of a family",
+        lambda: any_.Worlds(ae.family("loan"), 2),
+        r"'loan' is a family .* give family.draw\(seed\)",
+    ),
+    ("worlds of a number", lambda: any_.Worlds(3), "3"),
+    ("worlds of a list of numbers", lambda: any_.Worlds([3]), "3"),
+    ("worlds' seed", lambda: ae.Worlds(tent(), 2, seed=-1), "seed must be a whole number from 0, got -1"),
+    ("worlds' next seed", lambda: any_.Worlds(tent()).reset(1.5), "1.5"),
+    (
+        "checkpoints that are lists",
+        lambda: any_.simulate(tent(), ae.UCB1(), 10, checkpoints=[[1], [2, 3]]),
+        r"\[2, 3\]",
+    ),
+    ("no scenarios", lambda: run_weekly(["fixed"], scenarios=[]), r"at least one name .*, got \[\]"),
+    ("scenarios a number", lambda: any_weekly(["fixed"], scenarios=3), "scenarios must be .*, got 3"),
+    ("weekly policies a number", lambda: any_weekly(3), "policies must be a list .*, got 3"),
+    ("weekly policies numbers", lambda: any_weekly([3]), r"policies must be a list .*, got \[3\]"),
+    ("checked policy a name", lambda: any_check("fixed"), "check_policy takes a policy, got 'fixed'"),
+    ("checked policy a class", lambda: any_check(ae.KLUCB), "got the class KLUCB, not one of its kind"),
+    ("own impact no pair", lambda: ae.simulate(own(lambda _, x: x), ae.Fixed(), 10, runs=1), r"a pair, .* got \d"),
+    ("own impact of words", lambda: ae.simulate(own(lambda *_: (0, "much")), ae.Fixed(), 10, runs=1), "'much'"),
+    ("own impact of three", lambda: ae.OwnImpact(lambda s, x: (s, x, x)).limit(0.5), "0.0, 0.0"),  # type: ignore[arg-type, return-value]
+    ("interval's level", lambda: any_result().interval("x"), "level must be a finite number, got 'x'"),
+    ("interval's level nothing", lambda: any_result().interval(None), "None"),
+    ("interval's level too large", lambda: result().interval(1.5), "between 0 and 1, got 1.5"),
+    ("quantiles", lambda: any_result().quantiles("a"), "'a'"),
+]
+any_weekly: Any = run_weekly
+any_check: Any = check_policy
+any_result: Any = result
+
 TABLES = {
+    "further": FURTHER,
     "huge": HUGE_NUMBERS,
     "responses": RESPONSES,
     "impacts": IMPACTS,

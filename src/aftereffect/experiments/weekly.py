@@ -7,14 +7,14 @@ split and the best fixed one, each on its own history from the same start. Scena
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
 import polars
 
-from aftereffect.errors import require_one_of, require_whole
+from aftereffect.errors import AftereffectError, require_one_of, require_whole, shown
 from aftereffect.experiments.arena import Arena, Match, Scale, Scenario, by_policy, entrants, match_in, played
 from aftereffect.experiments.executors import Threads
 from aftereffect.experiments.run import How
@@ -136,9 +136,14 @@ def run_weekly(
     """
     scale = Scale(require_whole("horizon", horizon), require_whole("runs", runs))
     policies = [policies] if isinstance(policies, (str, Policy)) else policies
+    policies = list(policies) if isinstance(policies, Iterable) else policies
+    if not isinstance(policies, list) or not all(isinstance(p, (str, Policy)) for p in policies):
+        raise AftereffectError(f"policies must be a list of policies or of their names, got {shown(policies)}")
     given = [p if isinstance(p, Policy) else policy_from(p) for p in policies]
     known = {scenario.name: scenario for scenario in weekly_scenarios()}
     wanted = [scenarios] if isinstance(scenarios, str) else known if scenarios is None else scenarios
+    if not isinstance(wanted, Collection) or not wanted:
+        raise AftereffectError(f"scenarios must be a list of at least one name (without it: all), got {shown(wanted)}")
     for name in wanted:
         require_one_of("scenario", name, known)
     chosen = [scenario for name, scenario in known.items() if name in wanted]

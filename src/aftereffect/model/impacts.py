@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from aftereffect.errors import numbers, require, require_numbers, require_whole, shown
+from aftereffect.errors import AftereffectError, numbers, require, require_numbers, require_whole, shown
 from aftereffect.model.curves import Curve, Floats, polyline, tabulate
 
 
@@ -302,6 +302,16 @@ class OwnImpact(Impact):
     def compiled(self) -> None:
         return None
 
+    def stepped(self, state: Any, share: float) -> tuple[Any, float]:
+        """What `step` gives, if that is a state and a number."""
+        answer = self.step(state, share)
+        try:
+            after, impact = answer
+            float(impact)
+        except (TypeError, ValueError):
+            raise AftereffectError(f"own impact: step must give a pair, (state, impact), got {shown(answer)}") from None
+        return after, impact
+
     def limit(self, p: npt.ArrayLike) -> Floats:
         share = np.asarray(p, dtype=np.float64)
         if self.limit_at is not None:
@@ -316,7 +326,7 @@ class OwnImpact(Impact):
         for share in shares:
             state, impact = copy.deepcopy(self.start), 0.0
             for _ in range(self.SETTLE):
-                state, impact = self.step(state, float(share))
+                state, impact = self.stepped(state, float(share))
             limits.append(impact)
         return polyline(shares.tolist(), limits, what="limit of the own impact")
 

@@ -30,8 +30,8 @@ class OwnWorld:
         impact = self.impacts[k]
         if not isinstance(impact, OwnImpact):
             return advance(self.compiled, k, t, share)
-        _, if_active = impact.step(copy.deepcopy(self.states[k]), 1.0)  # a trial: the state must not notice
-        self.states[k], value = impact.step(self.states[k], share)
+        _, if_active = impact.stepped(copy.deepcopy(self.states[k]), 1.0)  # a trial: the state must not notice
+        self.states[k], value = impact.stepped(self.states[k], share)
         if not 0.0 <= float(value) <= 1.0:
             raise AftereffectError(f"own impact of arm {k}: must lie in [0, 1], got {value} in round {t}")
         self.compiled.impact["value"][k] = value

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aftereffect._random import Words, next_word, reseed
-from aftereffect.errors import require, shown
+from aftereffect.errors import AftereffectError, numbers, require, shown
 from aftereffect.model.curves import Curve, Floats, Records, pack, record
 from aftereffect.model.delay import Delays, check_delay
 from aftereffect.model.drift import STILL, Change, Drift, Moving, Season, blend
@@ -36,6 +36,7 @@ from aftereffect.model.responses import Response, as_response, check_rate, scale
 from aftereffect.model.units import check_units
 from aftereffect.model.world import IMPACT, SETTINGS, Ints, World
 
+ON_SIMPLEX = 1e-6  # how far from one the shares of an allocation may sum
 LEFT_OPEN: Any = None  # settled when the problem is born: split where there are units, else independent
 LARGEST_NAME = 2**63  # of whole numbers that name arms: Python refuses to write very long ones
 
@@ -214,8 +215,10 @@ class Problem:
 
     def utility(self, allocation: npt.ArrayLike) -> float:
         """Long-run utility (1) of holding an allocation (under intended shares)."""
-        shares = np.asarray(allocation, dtype=np.float64)
-        require(shares.shape == (self.arms,), f"an allocation has {self.arms} shares, got {shares.shape}")
+        shares = np.array(numbers("an allocation", allocation))
+        require(shares.shape == (self.arms,), f"an allocation has {self.arms} shares, got {len(shares)}")
+        if not np.all((shares >= 0) & (shares <= 1 + ON_SIMPLEX)) or abs(shares.sum() - 1) > ON_SIMPLEX:
+            raise AftereffectError(f"an allocation is shares in [0, 1] that sum to 1, got {shown(shares.tolist())}")
         return float(sum(p * self.steady(k, p) for k, p in enumerate(shares)))
 
     def impact_after_g(self, before: Floats) -> Floats:

@@ -50,7 +50,7 @@ def _steady(problem: Problem, arm: int, horizon: int | None) -> Curve:
 def _own_path(impact: OwnImpact, share: float, rounds: int, response: Curve) -> float:
     state, total = copy.deepcopy(impact.start), 0.0
     for _ in range(rounds):
-        state, value = impact.step(state, share)
+        state, value = impact.stepped(state, share)
         total += float(response(value))
     return total / rounds
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from aftereffect.errors import AftereffectError, require_one_of, shown
+from aftereffect.errors import AftereffectError, require_numbers, require_one_of, shown
 from aftereffect.model.curves import Floats
 from aftereffect.model.world import Ints
 from aftereffect.oracle.best_fixed import BestFixed
@@ -58,6 +58,7 @@ def mean_interval(values: Floats, instances: int, level: float = 0.95) -> Interv
     """
     from scipy.special import stdtrit
 
+    require_numbers("interval", level=level)
     if not 0 < level < 1:
         raise AftereffectError(f"level must lie between 0 and 1, got {shown(level)}")
     independent = values.reshape(instances, -1, values.shape[-1]).mean(axis=1) if instances > 1 else values
@@ -197,6 +198,8 @@ class Result:
 
     def quantiles(self, *q: float) -> Floats:
         """Quantiles of the regret over runs, (len(q), checkpoints)."""
+        for v in q:
+            require_numbers("quantiles", q=v)
         if not q or not all(0 <= v <= 1 for v in q):
             raise AftereffectError(f"quantiles must lie in [0, 1], got {list(q)}")
         return np.quantile(self.regret, q, axis=0)

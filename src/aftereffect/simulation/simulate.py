@@ -36,7 +36,10 @@ def checkpoint_rounds(horizon: int, checkpoints: int | Sequence[int] | npt.NDArr
         require(checkpoints >= 1, f"checkpoints must be at least 1, got {shown(checkpoints)}")
         count = min(int(checkpoints), horizon)
         return np.unique(np.ceil(np.arange(1, count + 1) * (horizon / count)).astype(np.int64).clip(1, horizon))
-    given = np.asarray(checkpoints)
+    try:
+        given = np.asarray(checkpoints)
+    except ValueError:  # lists of several lengths
+        given = np.zeros(0)
     if given.ndim != 1 or len(given) == 0 or not np.issubdtype(given.dtype, np.integer):
         raise AftereffectError(f"checkpoints must be a whole number or a list of rounds, got {shown(checkpoints)}")
     if given.min() < 1 or given.max() > horizon:

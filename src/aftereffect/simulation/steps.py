@@ -11,6 +11,7 @@ import numpy.typing as npt
 from aftereffect._compile import kernel
 from aftereffect._random import WORLD, stream
 from aftereffect.errors import AftereffectError, require_whole, shown
+from aftereffect.model.catalog import Family
 from aftereffect.model.curves import KNOT, Floats
 from aftereffect.model.own_world import OwnWorld
 from aftereffect.model.problem import Problem
@@ -43,7 +44,11 @@ class Worlds:
     """
 
     def __init__(self, problem: Problem | Sequence[Problem], count: int | None = None, seed: int = 0) -> None:
-        self.problems = [problem] if isinstance(problem, Problem) else list(problem)
+        if isinstance(problem, Family):
+            raise AftereffectError(
+                f"worlds are of a problem, {problem.name!r} is a family of them: give family.draw(seed)"
+            )
+        self.problems = list(problem) if np.iterable(problem) else [problem]
         if not all(isinstance(p, Problem) for p in self.problems):
             raise AftereffectError(f"worlds are of a problem, or of a list of them, got {shown(problem)}")
         if not self.problems or len({p.arms for p in self.problems}) > 1:
@@ -55,7 +60,7 @@ class Worlds:
 
     def reset(self, seed: int = 0) -> None:
         """Begin again at the first round, with draws of that seed."""
-        size = len(self.problems)
+        size, seed = len(self.problems), require_whole("seed", seed, 0)
         made = [self.problems[i % size].world(stream(seed, i % size, i // size, WORLD)) for i in range(self.count)]
         self.rounds = 0
         self._own = made if any(isinstance(world, OwnWorld) for world in made) else None

@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable
 from typing import ClassVar
 
+from aftereffect.errors import AftereffectError, shown
 from aftereffect.model.feedback import Feedback
 from aftereffect.policies.base import Policy
 from aftereffect.testing.checks import CHECKS
@@ -50,11 +51,17 @@ def check_policy(
     ...
     AssertionError: drift: check 'simplex': in round 2 the shares sum to 1.01, not to 1: [0.5, 0.51]
     """
+    if not isinstance(policy, Policy):
+        raise AftereffectError(f"check_policy takes a policy, got {_instead(policy)}")
     case = Case(policy, arms, horizon, feedback, seed)
     case.start()
     key = policy.key or type(policy).__name__  # as it was: a broken policy may change its own parameters
     for name in CHECKS:
         _run_check(name, case, key)
+
+
+def _instead(policy: object) -> str:
+    return f"the class {policy.__name__}, not one of its kind" if isinstance(policy, type) else shown(policy)
 
 
 def _run_check(name: str, case: Case, key: str) -> None:
