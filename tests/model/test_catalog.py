@@ -150,6 +150,19 @@ def test_every_common_option_is_taken() -> None:
     assert set(TAKEN) == (taken - {"arms", "parameters"}) | {"family"}  # a spec calls the name so
 
 
+def test_numbers_of_numpy_are_numbers() -> None:
+    arms: Any = np.int64(3)
+    for memory in (np.float32(0.5), np.float64(0.5)):
+        found = ae.problem("loan", arms=arms, memory=memory, seed=2)
+        assert found.responses == ae.problem("loan", arms=3, memory=0.5, seed=2).responses
+        assert found.memory == 0.5
+        assert type(found.memory) is float
+    assert ae.problem("loan", memory=np.int64(0)).memory == 0.0
+    for wrong in (np.bool_(True), np.float64(2.0)):
+        with pytest.raises(ae.AftereffectError, match="arms must be 1 to 10000"):
+            ae.problem("loan", arms=wrong)
+
+
 def test_a_recipe_gives_a_response_for_each_arm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_CATALOG", dict(module._CATALOG))
 

@@ -26,6 +26,13 @@ def test_chances_are_those_of_the_distribution(kind: Any, mean: float) -> None:
     assert chances @ (rounds - mean) ** 2 == pytest.approx(variance, rel=1e-8)
 
 
+def test_chances_may_be_an_array() -> None:
+    assert check_delay(np.array([0.5, 0.5])) == (0.5, 0.5)
+    assert ae.problem("loan", delay=np.array([0.5, 0.25, 0.25])).delay == (0.5, 0.25, 0.25)
+    with pytest.raises(ae.AftereffectError, match=r"delay must be a list of numbers"):
+        check_delay(np.array([[0.5, 0.5], [0.5, 0.5]]))
+
+
 def test_a_delay_by_name_is_kept_as_its_chances() -> None:
     delay = ae.Delay("geometric", mean=2)
     assert check_delay(delay) == delay.chances

@@ -335,14 +335,14 @@ def family(
             raise UnknownName(
                 f"parameter of problem {name!r}:", key, [*entry.parameters, "arms", "memory", *common, "seed"]
             )
-    count = entry.default_arms if arms is None else arms
+    count = entry.default_arms if arms is None else _plain(arms)
     if not isinstance(count, int) or isinstance(count, bool) or count not in entry.arms:
         allowed = f"{entry.arms.start} to {entry.arms.stop - 1}" if len(entry.arms) > 1 else str(entry.arms.start)
         raise AftereffectError(f"problem {name!r}: arms must be {allowed}, got {shown(count)}")
     if sum(x is not None for x in (memory, half_life, impact)) > 1:
         raise AftereffectError(f"problem {name!r}: give one of memory, half_life and impact")
     if impact is None:
-        weight = memory_of(half_life) if half_life is not None else DEFAULT_MEMORY if memory is None else memory
+        weight = memory_of(half_life) if half_life is not None else DEFAULT_MEMORY if memory is None else _plain(memory)
         if isinstance(weight, bool) or not isinstance(weight, (int, float)):
             raise AftereffectError(f"problem {name!r}: memory must be a number in [0, 1), got {shown(weight)}")
         impact = Discounted(weight) if weight else Instant()
@@ -373,6 +373,11 @@ def family(
     except TypeError as error:
         raise AftereffectError(f"problem {name!r}: {error}") from error
     return result
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy's as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def problem(name: str, seed: int = 0, **parameters: Any) -> Problem:

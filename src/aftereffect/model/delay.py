@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from aftereffect.errors import AftereffectError, numbers, require, require_numbers, require_one_of, require_whole, shown
 
 MOST = 10_000  # rounds; each ask goes through those that are still open
@@ -49,7 +52,7 @@ class Delay:
         return tuple(found)
 
 
-Delays = int | Sequence[float] | Delay
+Delays = int | Sequence[float] | npt.NDArray[np.float64] | Delay
 
 
 def check_delay(delay: object) -> int | tuple[float, ...] | None:
@@ -58,7 +61,7 @@ def check_delay(delay: object) -> int | tuple[float, ...] | None:
         return None
     if isinstance(delay, Delay):
         return delay.chances
-    if isinstance(delay, Sequence) and not isinstance(delay, str):
+    if isinstance(delay, (Sequence, np.ndarray)) and not isinstance(delay, str):
         chances = numbers("delay", delay)
         require(0 < len(chances) <= MOST, f"delay: 1 to {MOST:,} chances of 0, 1, 2, ... rounds, got {len(chances):,}")
         if not all(chance >= 0 for chance in chances) or abs(sum(chances) - 1) > 1e-6:
