@@ -168,3 +168,26 @@ def test_mistakes_get_one_line(fit, call, line):
     with pytest.raises(ae.AftereffectError, match=line) as caught:
         call(fit)
     assert "\n" not in str(caught.value)
+
+
+def plan(*parts):
+    rng, rows = np.random.default_rng(5), []
+    splits = [split for split, count in parts for _ in range(count)]
+    for week, split in enumerate(splits):
+        for arm, share, rate in zip(("north", "centre", "south"), split, (0.5, 0.4, 0.3), strict=True):
+            n = round(300 * share)
+            rows.append({"round": week, "arm": arm, "share": share, "trials": n, "successes": rng.binomial(n, rate)})
+    return rows
+
+
+def test_after_a_lasting_change_advice_is_against_the_new_split():
+    closed = ae.fit(plan(((0.5, 0.3, 0.2), 40), ((0.6, 0.4, 0.0), 4)))
+    assert closed.now.allocation == pytest.approx({"north": 0.6, "centre": 0.4, "south": 0.0})
+    changed = ae.fit(plan(((0.5, 0.3, 0.2), 36), ((0.2, 0.4, 0.4), 4)))
+    assert changed.now.allocation == pytest.approx({"north": 0.2, "centre": 0.4, "south": 0.4})
+    assert not any("far from today's" in line for line in changed.summary()["words"]["known"])
+
+
+def test_a_last_round_that_is_far_from_todays_split_is_said():
+    odd = ae.fit(plan(((0.5, 0.3, 0.2), 40), ((0.2, 0.4, 0.4), 1)))
+    assert any("far from today's" in line and "south 40 %" in line for line in odd.summary()["words"]["known"])

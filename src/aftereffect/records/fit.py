@@ -15,6 +15,7 @@ import polars
 
 from aftereffect._random import generator
 from aftereffect.model.curves import Floats
+from aftereffect.model.history import held_lately
 from aftereffect.model.limits import Limits
 from aftereffect.oracle.search import Ints
 from aftereffect.policies.curve_thompson import UNKNOWN_BOUND, levels_near
@@ -29,7 +30,7 @@ from aftereffect.records.experiment import ROUNDS, SIZE, Experiment, best_experi
 from aftereffect.records.fair import Measures
 from aftereffect.records.reading import read_records
 from aftereffect.records.summary import summary
-from aftereffect.records.table import RECENT, Records
+from aftereffect.records.table import Records
 from aftereffect.records.trend import Leanings, PlainCurves, leanings
 
 
@@ -137,9 +138,8 @@ class Fit:
 
     @cached_property
     def recent(self) -> Floats:
-        """Today's split: the mean of the latest rounds."""
-        mean = self.records.shares[-RECENT:].mean(axis=0)
-        return np.asarray(mean / mean.sum())
+        """Today's split: the mean of the latest rounds since the last lasting change."""
+        return held_lately(self.records.shares)
 
     @cached_property
     def units(self) -> float:

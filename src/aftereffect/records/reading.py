@@ -14,11 +14,12 @@ import polars
 
 from aftereffect.errors import LONGEST, AftereffectError, UnknownName, shown
 from aftereffect.model.curves import Floats
+from aftereffect.model.history import RECENT
 from aftereffect.model.reward_range import RewardRange
 from aftereffect.model.world import Ints
 from aftereffect.records.rounds import Rounds, number_rounds
 from aftereffect.records.sources import read_frame
-from aftereffect.records.table import NEAR_ONE, RECENT, Records
+from aftereffect.records.table import NEAR_ONE, Records
 
 VALUES = ("share", "amount", "reward", "successes", "trials", "measure")
 KNOWN = ("round", "date", "arm", *VALUES)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aftereffect.errors import AftereffectError
+from aftereffect.model.history import usual_change
 from aftereffect.policies.explanation import amount, percent
 from aftereffect.records.advice import Advice, unseen_share
 from aftereffect.records.checking import Check
@@ -116,6 +117,7 @@ def known(fit: Fit) -> Iterator[str]:
     span = f"{table.rounds:,} rounds from {table.labels[0]} to {table.labels[-1]}"
     yield f"{span}, {table.trials.sum():,.0f} observations of {table.arms} arms"
     yield from table.notes
+    yield from _last_round(fit)
     yield memory_words(fit)
     low, high = fit.visited
     for k, name in enumerate(fit.names):
@@ -127,6 +129,14 @@ def known(fit: Fit) -> Iterator[str]:
             f"{name}: responds with {amount(here['estimate'])} ({amount(here['low'])} to {amount(here['high'])}) at today's "
             f"{percent(fit.now.allocation[name])}; it was seen from {100 * low[k]:.3g} to {percent(high[k])}"
         )
+
+
+def _last_round(fit: Fit) -> Iterator[str]:
+    """A last round unlike today's split is a whim or the first of a change: nobody can tell yet, and it is said."""
+    last, today, usual = fit.records.shares[-1], fit.recent, usual_change(fit.records.shares)
+    if np.any(np.abs(last - today) > usual):
+        split = ", ".join(f"{name} {percent(share)}" for name, share in zip(fit.names, last, strict=True))
+        yield f"the last round's split is far from today's, the mean of the latest rounds: {split}"
 
 
 def suggested(fit: Fit, best: Advice, careful: Advice | None, check: Check) -> Iterator[str]:

@@ -15,7 +15,6 @@ from aftereffect.model.limits import Limits
 from aftereffect.model.reward_range import FROM_0_TO_1, RewardRange
 from aftereffect.policies.reading import by_arm, by_label
 
-RECENT = 8  # rounds whose mean split counts as today's: one week's may be a whim
 NEAR_ONE = 0.02  # shares were rounded: .3333 x 3, or whole percents of many arms
 
 
