@@ -264,3 +264,37 @@ def test_an_arm_that_has_had_nothing_for_long_is_named():
     rows += [{"round": t, "arm": "b", "share": 0.5, "reward": 0.5} for t in range(3)]
     assert "b has had no share since 3: if it is closed, give it a cap of 0" in ae.read_records(rows).notes[-1]
     assert not ae.read_records([row for row in rows if row["round"] < 10]).notes
+
+
+def weeks_or_months(numbers):
+    return [{"round": n, "arm": a, "share": 0.5, "reward": 0.5} for n in numbers for a in ("north", "south")]
+
+
+MONTHS, WEEKS = [202410, 202411, 202412, 202501, 202502], [202451, 202452, 202501, 202502]
+
+
+@pytest.mark.parametrize("kept_as", [int, float, str])
+def test_months_and_weeks_as_numbers_pass_a_years_end(kept_as):
+    months = ae.read_records(weeks_or_months(map(kept_as, MONTHS)))
+    assert months.labels == ("2024-10", "2024-11", "2024-12", "2025-01", "2025-02")
+    assert len(months.notes) == 1
+    assert "were read as months" in months.notes[0]
+    weeks = ae.read_records(weeks_or_months(map(kept_as, WEEKS)))
+    assert weeks.labels == ("2024-12-16", "2024-12-23", "2024-12-30", "2025-01-06")
+    assert ae.read_records(weeks_or_months(map(kept_as, [202053, 202101]))).rounds == 2
+
+
+@pytest.mark.parametrize("numbers", [[202401, 202402, 202412], [202353, 202354, 202401], [99, 100, 101]])
+def test_other_numbers_stay_numbers(numbers):
+    assert ae.read_records(weeks_or_months(numbers)).labels[-1] == str(numbers[-1])
+
+
+def test_a_month_that_is_missing_is_one_round():
+    records = ae.read_records(weeks_or_months([202411, 202412, 202502, 202503]))
+    assert records.labels == ("2024-11", "2024-12", "2025-01", "2025-02", "2025-03")
+    assert "1 round without a row (2025-01)" in records.notes[1]
+
+
+def test_a_week_that_its_year_does_not_have_is_refused():
+    with pytest.raises(ae.AftereffectError, match=r"row 3, column round: 202453; the year 2024 has 52 weeks"):
+        ae.read_records(weeks_or_months([202452, 202453, 202501]))

@@ -1,4 +1,4 @@
-"""Which round a row belongs to: whole numbers, or dates that are evenly spaced; what is left out counts as a round."""
+"""Which round a row belongs to: whole numbers (also 202412), or evenly spaced dates; what is left out counts as a round."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ MONTH, WEEK = "%Y-%m", "%G-W%V"  # of which the first day is taken
 FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M")
 LISTED = 5  # gaps that a note names
 EARLIEST = 1000  # a year with fewer digits was cut short
+YEARS = (1900, 2100)  # of numbers such as 202412
+MONTHS, WEEKS = 12, 53  # in a year, at most
 REGULAR = (
     2 / 3
 )  # share of the distances that are the usual one, or a multiple of it, from which on another one is a slip
@@ -44,6 +46,8 @@ def number_rounds(column: polars.Series, name: str) -> Rounds:
         local = column.dt.replace_time_zone(None) if isinstance(column.dtype, polars.Datetime) else column
         return _by_date(local.cast(polars.Datetime("us")), name)
     whole = _whole(column)
+    if whole is not None and _in_years(whole):
+        return _by_year(whole, name)
     if whole is not None:
         return _laid_out(whole, str, name, [])
     if column.dtype == polars.String:
@@ -72,6 +76,32 @@ def _whole(column: polars.Series) -> Ints | None:
         row = _first(values.abs() > 2**52)
         raise AftereffectError(f"row {row}, column round: {shown(column[row - 1])} is too large for a round's number")
     return values.cast(polars.Int64).to_numpy()
+
+
+def _in_years(whole: Ints) -> bool:
+    """Numbers such as 202412 that pass a year's end; within one year they are consecutive as they are."""
+    years, parts = np.divmod(whole, 100)
+    fit = (years >= YEARS[0]) & (years <= YEARS[1]) & (parts >= 1) & (parts <= WEEKS)
+    return bool(fit.all() and years.min() < years.max())
+
+
+def _by_year(whole: Ints, name: str) -> Rounds:
+    """Months of years, or ISO weeks where some are beyond 12: 202501 comes after 202412."""
+    monthly = int((whole % 100).max()) <= MONTHS
+    first_day = {}
+    for number in np.unique(whole).tolist():
+        year, part = divmod(number, 100)
+        try:
+            first_day[number] = dt.datetime(year, part, 1) if monthly else dt.datetime.fromisocalendar(year, part, 1)
+        except ValueError:
+            row = int(np.flatnonzero(whole == number)[0]) + 1
+            raise AftereffectError(
+                f"row {row}, column {name}: {number}; the year {year} has 52 weeks (ISO 8601): correct it, or number the rounds"
+            ) from None
+    dates = polars.Series([first_day[number] for number in whole.tolist()], dtype=polars.Datetime("us"))
+    found = _by_date(dates, name)
+    kind = "months" if monthly else "ISO weeks, called by their first days"
+    return found._replace(notes=[f"{name}s such as {whole[0]} were read as {kind}", *found.notes])
 
 
 def _dates(column: polars.Series, name: str) -> polars.Series:
