@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 import aftereffect as ae
@@ -268,3 +269,16 @@ def test_the_log_in_pages_is_the_log(store: Store):
         pages = [program.log_after(start, size) for start in range(0, program.rounds, size)]
         assert [entry for page in pages for entry in page] == whole
     assert program.log_after(8) == []
+
+
+def test_arms_with_numbers_for_names_go_by_them(sqlite: Store):
+    floors = pandas.Series({12: 0.2, 11: 0.1})  # by label, not in order
+    program = sqlite.create("districts", [11, 12], policy=ae.CurveThompson(memory=0.5), floors=floors)
+    assert program.limits["floors"] == {"11": 0.1, "12": 0.2}
+    program.open_arm(13)
+    number = program.deploy({11: 0.5, 12: 0.4, 13: 0.1})
+    program.tell({11: 0.5, 12: 0.5, 13: math.nan}, trials={11: 5, 12: 4, 13: 0}, round=number)
+    assert program.open_rounds == []
+    program.close_arm(13)
+    assert program.limits["caps"]["13"] == 0.0
+    assert program.audit().fits

@@ -191,3 +191,15 @@ def test_after_a_lasting_change_advice_is_against_the_new_split():
 def test_a_last_round_that_is_far_from_todays_split_is_said():
     odd = ae.fit(plan(((0.5, 0.3, 0.2), 40), ((0.2, 0.4, 0.4), 1)))
     assert any("far from today's" in line and "south 40 %" in line for line in odd.summary()["words"]["known"])
+
+
+def test_arms_with_numbers_for_names_go_by_them_everywhere():
+    rows = [{**row, "arm": {"north": 7, "centre": 8, "south": 9}[row["arm"]]} for row in plan(((0.5, 0.3, 0.2), 12))]
+    records = ae.read_records(rows)
+    for floors in ({7: 0.4}, pandas.Series({7: 0.4}), {np.int64(7): 0.4}):
+        assert ae.fit(records, floors=floors).limits.floors.tolist() == [0.4, 0.0, 0.0]
+    fit = ae.fit(records)
+    assert fit.curve(7).equals(fit.curve("7"))
+    assert fit.best(floors={7: 0.55}).allocation["7"] >= 0.55
+    with pytest.raises(ae.AftereffectError, match=r"unknown arm '10'"):
+        fit.curve(10)

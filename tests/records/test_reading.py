@@ -298,3 +298,22 @@ def test_a_month_that_is_missing_is_one_round():
 def test_a_week_that_its_year_does_not_have_is_refused():
     with pytest.raises(ae.AftereffectError, match=r"row 3, column round: 202453; the year 2024 has 52 weeks"):
         ae.read_records(weeks_or_months([202452, 202453, 202501]))
+
+
+def test_districts_that_pandas_made_floats_of_keep_their_numbers():
+    frame = pandas.DataFrame([{**row, "arm": {"north": 7.0, "south": 8.0}[row["arm"]]} for row in ROWS])
+    assert ae.read_records(frame).names == ("7", "8")
+    assert ae.read_records(frame.replace({"arm": {8.0: 8.5}})).names == ("7", "8.5")
+    frame.loc[2, "arm"] = np.nan
+    with pytest.raises(ae.AftereffectError, match=r"row 3, column arm: missing"):
+        ae.read_records(frame)
+
+
+def test_spaces_around_columns_names_do_not_count_wherever_they_come_from(tmp_path):
+    frame = polars.DataFrame(ROWS).rename({"round": "Woche ", "reward": " reward"})
+    frame.write_csv(tmp_path / "h.csv")
+    for source in (frame, frame.to_pandas(), frame.to_dicts(), frame.to_dict(as_series=False), tmp_path / "h.csv"):
+        for name in ("Woche", "Woche "):
+            assert ae.read_records(source, columns={"round": name}).labels == ("1", "2")
+    with pytest.raises(ae.AftereffectError, match=r"two columns called 'reward'"):
+        ae.read_records(frame.with_columns(reward=0.5), columns={"round": "Woche"})

@@ -26,9 +26,9 @@ def changed_setting(setting: Setting, limits: Limits) -> Setting:
     return dataclasses.replace(setting, arms=arms, limited=limits, start=longer)
 
 
-def open_arm(agent: Agent, name: str, share: float | None) -> None:
+def open_arm(agent: Agent, name: Any, share: float | None) -> None:
     """A new arm at the end, or one that was closed, open again."""
-    names, limits = _names(agent), agent.setting.limits
+    names, limits, name = _names(agent), agent.setting.limits, as_name(name)
     if share is not None:
         require_numbers("open_arm", share=share)
         require(0 <= share < 1, f"share must lie in [0, 1), got {shown(share)}")
@@ -45,9 +45,9 @@ def open_arm(agent: Agent, name: str, share: float | None) -> None:
     _change(agent, names, wider, None if share is None else _with_share(agent, arm, len(names), float(share)))
 
 
-def close_arm(agent: Agent, name: str) -> None:
+def close_arm(agent: Agent, name: Any) -> None:
     """No share for an arm any more: its cap is zero."""
-    names, limits = _names(agent), agent.setting.limits
+    names, limits, name = _names(agent), agent.setting.limits, as_name(name)
     require_one_of("arm", name, names)
     arm = names.index(name)
     require(limits.caps[arm] > 0, f"arm {name!r} is closed already")
@@ -66,9 +66,9 @@ def set_limits(agent: Agent, floors: Any, caps: Any) -> None:
     _change(agent, agent.names, new, None)
 
 
-def rename(agent: Agent, old: str, new: str) -> None:
+def rename(agent: Agent, old: Any, new: Any) -> None:
     """Another name for an arm."""
-    names = _names(agent)
+    names, old = _names(agent), as_name(old)
     require_one_of("arm", old, names)
     agent.names = check_names([new if name == old else name for name in names], len(names))
 

@@ -7,10 +7,11 @@ from os import PathLike
 from typing import Any
 
 from aftereffect.errors import AftereffectError, UnknownName, require, require_one_of, require_whole, shown
-from aftereffect.model.problem import check_names
+from aftereffect.model.problem import as_name, check_names
 from aftereffect.model.reward_range import RewardRange
 from aftereffect.model.units import check_units
 from aftereffect.policies.base import Policy, policy_from
+from aftereffect.policies.reading import by_label
 from aftereffect.policies.recommend import recommended
 from aftereffect.programs.environment import environment
 from aftereffect.programs.events import Content, Event, named, now, plain
@@ -23,7 +24,7 @@ PAST = ("allocation", "rewards", "trials", "measures")  # of a past round
 
 def request_to_create(
     *,
-    arms: Sequence[str],
+    arms: Sequence[str | int],
     policy: Policy | str | None,
     floors: Any,
     caps: Any,
@@ -58,11 +59,11 @@ def first_event(request: Content, key: str | None, by: str | None) -> Event:
     return Event(1, "create", request=request, answer=answer, at=now(), round=answer["rounds"], by=by, key=key)
 
 
-def read_names(arms: Sequence[str]) -> tuple[str, ...]:
-    """Names of arms: at least two, printable, all different."""
+def read_names(arms: Sequence[str | int]) -> tuple[str, ...]:
+    """Names of arms: printable, all different; whole numbers go by their digits."""
     if isinstance(arms, (str, bytes)) or not isinstance(arms, Sequence):
         raise AftereffectError(f"arms must be a list of names, got {shown(arms)}")
-    for name in arms:
+    for name in map(as_name, arms):
         good = isinstance(name, str) and 1 <= len(name) <= 100 and name.isprintable() and name == name.strip()
         require(good, f"an arm's name is 1 to 100 printable letters, got {shown(name)}")
     return check_names(arms, len(arms))
@@ -113,10 +114,12 @@ def past_round(record: Any, names: Sequence[str]) -> Content:
 
 
 def limits_in_order(what: str, limits: Any, names: Sequence[str], missing: float) -> list[float] | float | None:
-    """Floors or caps in the arms' order, where they are given by name."""
+    """Floors or caps in the arms' order, where they are given by name (a mapping, or a Series by its labels)."""
+    limits = by_label(what, limits, names)
     if not isinstance(limits, Mapping):
         result: list[float] | float | None = plain(limits)
         return result
+    limits = {as_name(name): value for name, value in limits.items()}
     for name in limits:
         if name not in names:
             raise UnknownName(f"arm in {what}:", str(name), names)

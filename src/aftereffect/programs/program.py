@@ -13,6 +13,7 @@ from sqlalchemy.engine import Connection
 
 from aftereffect.errors import require_whole, shown
 from aftereffect.model.curves import Floats
+from aftereffect.model.problem import as_name
 from aftereffect.model.reward_range import RewardRange
 from aftereffect.policies.base import Policy
 from aftereffect.programs import ledger
@@ -148,15 +149,15 @@ class Program:
         return self._write("limits", lambda _: request, key, by)
 
     def open_arm(
-        self, arm: str, share: float | None = None, *, key: str | None = None, by: str | None = None
+        self, arm: str | int, share: float | None = None, *, key: str | None = None, by: str | None = None
     ) -> Content:
         """Take in a new arm, or one that was closed, from the next round on; `share`: what it gets to begin with."""
-        read_names([arm])
-        return self._write("open-arm", lambda _: {"arm": arm, "share": plain(share)}, key, by)
+        (name,) = read_names([arm])
+        return self._write("open-arm", lambda _: {"arm": name, "share": plain(share)}, key, by)
 
-    def close_arm(self, arm: str, *, key: str | None = None, by: str | None = None) -> Content:
+    def close_arm(self, arm: str | int, *, key: str | None = None, by: str | None = None) -> Content:
         """Give an arm nothing from the next round on."""
-        return self._write("close-arm", lambda _: {"arm": arm}, key, by)
+        return self._write("close-arm", lambda _: {"arm": as_name(arm)}, key, by)
 
     def set_policy(self, policy: Policy | str, *, key: str | None = None, by: str | None = None) -> Content:
         """Go on with another policy, which takes in all rounds so far."""
@@ -388,7 +389,7 @@ def _told(
     }
     if round is None or not isinstance(rewards, Mapping) or told["trials"] is None:
         return told
-    unseen = [arm for arm in rewards if arm not in told["rewards"] and told["trials"].get(arm) == 0]
+    unseen = [arm for arm in map(as_name, rewards) if arm not in told["rewards"] and told["trials"].get(arm) == 0]
     return {**told, "unseen": unseen} if unseen else told
 
 

@@ -49,7 +49,7 @@ class Store:
     def create(
         self,
         name: str,
-        arms: Sequence[str],
+        arms: Sequence[str | int],
         *,
         policy: Policy | str | None = None,
         floors: Mapping[str, float] | Sequence[float] | float | None = None,

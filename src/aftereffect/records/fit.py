@@ -163,7 +163,7 @@ class Fit:
                 low[k], high[k] = nodes[0] / self.steps, nodes[-1] / self.steps
         return low, high
 
-    def curve(self, name: str) -> polars.DataFrame:
+    def curve(self, name: str | int) -> polars.DataFrame:
         """An arm's response to each share if it is held: share, estimate, low, high (95 percent), observations.
 
         Where nobody looked the band widens, and the estimate goes part of the way back to the rate that is typical of all arms.
@@ -181,7 +181,7 @@ class Fit:
             }
         )
 
-    def seen(self, name: str) -> tuple[Floats, Floats, Floats]:
+    def seen(self, name: str | int) -> tuple[Floats, Floats, Floats]:
         """At which impacts an arm was seen, its mean reward there in the records' unit, and how often; likeliest memory."""
         nodes, means, counts = seen_means(self.state, self.records.arm(name))
         return nodes / self.steps, self.records.as_told(means), counts

@@ -25,6 +25,7 @@ VALUES = ("share", "amount", "reward", "successes", "trials", "measure")
 KNOWN = ("round", "date", "arm", *VALUES)
 MOST_ARMS = 1000
 MOST_CELLS = 50_000_000
+LARGEST_WHOLE = 2**53  # beyond it floats skip whole numbers
 BLANK = ("", "na", "n/a", "nan", "null", "none", "-")
 
 
@@ -67,14 +68,15 @@ def listed(names: Sequence[str]) -> str:
 
 def _named_as_known(frame: polars.DataFrame, columns: dict[str, str]) -> tuple[polars.DataFrame, list[str]]:
     """The columns that are read, by our names, and the names of those that are not."""
+    columns = {ours: str(theirs).strip() for ours, theirs in columns.items()}
     for ours, theirs in columns.items():
         if ours not in KNOWN:
             raise UnknownName("column", str(ours), KNOWN)
-        if str(theirs) not in frame.columns:
-            raise UnknownName(f"column for {ours}:", str(theirs), [listed([name]) for name in frame.columns])
-    taken = {str(theirs): ours for ours, theirs in columns.items()}
+        if theirs not in frame.columns:
+            raise UnknownName(f"column for {ours}:", theirs, [listed([name]) for name in frame.columns])
+    taken = {theirs: ours for ours, theirs in columns.items()}
     for name in frame.columns:
-        ours = name.strip().lower()
+        ours = name.lower()
         if name not in taken and ours in KNOWN and ours not in taken.values():
             taken[name] = ours
     for needed, names in (("round", ("round", "date")), ("arm", ("arm",))):
@@ -94,6 +96,7 @@ def _from_wide(frame: polars.DataFrame, pattern: str, columns: dict[str, str]) -
         raise AftereffectError(
             f"wide must be a pattern with {{what}} and {{arm}} such as '{{what}}_{{arm}}', got {pattern!r}"
         )
+    columns = {ours: str(theirs).strip() for ours, theirs in columns.items()}
     theirs = {columns.get(what, what): what for what in VALUES}
     words = "|".join(sorted(map(re.escape, theirs), key=len, reverse=True))
     form = re.escape(pattern).replace(r"\{arm\}", "(?P<arm>.+)").replace(r"\{what\}", f"(?P<what>{words})")
@@ -128,6 +131,16 @@ def _gone(names: Sequence[str], labels: Sequence[str], shares: Floats) -> list[s
         for name, t in zip(names, last, strict=True)
         if t < len(labels) - RECENT
     ]
+
+
+def _as_names(column: polars.Series) -> polars.Series:
+    """Arms' names; pandas makes floats of whole numbers as soon as one cell is empty, and district 7.0 is still district 7."""
+    if not column.dtype.is_float():
+        return column.cast(polars.String, strict=False)
+    found = column.fill_nan(None)
+    whole = (found == found.round()) & (found.abs() <= LARGEST_WHOLE)
+    digits = found.cast(polars.Int64, strict=False).cast(polars.String)
+    return digits.zip_with(whole.fill_null(False), found.cast(polars.String))
 
 
 class _Reader:
@@ -167,7 +180,7 @@ class _Reader:
         )
 
     def _arms(self) -> tuple[tuple[str, ...], Ints]:
-        column = self.frame["arm"].cast(polars.String, strict=False).str.strip_chars()
+        column = _as_names(self.frame["arm"]).str.strip_chars()
         wrong = np.flatnonzero((column.is_null() | (column == "").fill_null(True)).to_numpy())
         if len(wrong):
             raise AftereffectError(f"row {wrong[0] + 1}, column arm: missing; every row names its arm")

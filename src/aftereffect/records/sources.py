@@ -21,7 +21,16 @@ EXCEL = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # what its files begin with, new a
 
 
 def read_frame(source: Any, encoding: str = "utf-8") -> polars.DataFrame:
-    """The table as it is, text where the source is text; its columns must differ."""
+    """The table as it is, text where the source is text; columns go by their names without spaces around them and must differ."""
+    frame = _frame(source, encoding)
+    names = [name.strip() for name in frame.columns]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise AftereffectError(f"records have two columns called {twice[0]!r}")
+    return frame.rename(dict(zip(frame.columns, names, strict=True)))
+
+
+def _frame(source: Any, encoding: str) -> polars.DataFrame:
     if isinstance(source, (str, os.PathLike)):
         return _from_file(Path(source), encoding)
     if isinstance(source, polars.LazyFrame):
@@ -68,7 +77,6 @@ def _from_csv(path: Path, content: bytes, encoding: str) -> polars.DataFrame:
         frame = polars.read_csv(io.BytesIO(content), separator=separator, infer_schema=False, comment_prefix=COMMENT)
     except (polars.exceptions.PolarsError, OSError) as error:
         raise AftereffectError(f"records {str(path)!r} are no CSV table: {_first_line(error)}") from None
-    frame = frame.rename({name: name.strip() for name in frame.columns}) if frame.columns else frame
     if separator == ";":  # where the semicolon separates, the comma is a decimal point
         text = [name for name, kind in frame.schema.items() if kind == polars.String]
         frame = frame.with_columns(polars.col(text).str.replace(r"^\s*(-?\d+),(\d+)\s*$", "${1}.${2}"))

@@ -12,6 +12,7 @@ import polars
 from aftereffect.errors import AftereffectError, UnknownName
 from aftereffect.model.curves import Floats
 from aftereffect.model.limits import Limits
+from aftereffect.model.problem import as_name
 from aftereffect.model.reward_range import FROM_0_TO_1, RewardRange
 from aftereffect.policies.reading import by_arm, by_label
 
@@ -56,9 +57,10 @@ class Records:
 
     def arm(self, name: Any) -> int:
         """Which arm is called so."""
-        if name not in self.names:
+        known = as_name(name)
+        if known not in self.names:
             raise UnknownName("arm", str(name), self.names)
-        return self.names.index(name)
+        return self.names.index(str(known))
 
     def by_name(self, values: Any) -> dict[str, float]:
         """One number per arm under its name."""
