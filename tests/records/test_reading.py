@@ -317,3 +317,20 @@ def test_spaces_around_columns_names_do_not_count_wherever_they_come_from(tmp_pa
             assert ae.read_records(source, columns={"round": name}).labels == ("1", "2")
     with pytest.raises(ae.AftereffectError, match=r"two columns called 'reward'"):
         ae.read_records(frame.with_columns(reward=0.5), columns={"round": "Woche"})
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_points_for_thousands_among_decimal_commas_are_refused(tmp_path, wide):
+    path = tmp_path / "german.csv"
+    tidy = "round;arm;amount;reward;people\n1;a;800;0,5;2.100.000\n1;b;{};0.250;9.000\n"
+    text = "round;amount_a;reward_a;amount_b;reward_b\n1;800;0,5;{};0.250\n" if wide else tidy
+    pattern = "{what}_{arm}" if wide else None
+    for amount, whole in (("1.200", "1200"), (" 12.345.678 ", "12345678")):
+        path.write_text(text.format(amount))
+        line = rf"row 2, column amount: '{amount.strip()}'; .* write {whole}, or a comma"
+        with pytest.raises(ae.AftereffectError, match=line):
+            ae.read_records(path, wide=pattern)
+    path.write_text(text.format("200"))
+    np.testing.assert_allclose(ae.read_records(path, wide=pattern).shares, [[0.8, 0.2]])
+    path.write_text(text.format("1.200").replace("0,5", "0.5"))  # without a decimal comma a point is one
+    assert ae.read_records(path, wide=pattern).shares[0, 1] == pytest.approx(1.2 / 801.2)

@@ -18,13 +18,14 @@ from aftereffect.model.history import RECENT
 from aftereffect.model.reward_range import RewardRange
 from aftereffect.model.world import Ints
 from aftereffect.records.rounds import Rounds, number_rounds
-from aftereffect.records.sources import read_frame
+from aftereffect.records.sources import read_table
 from aftereffect.records.table import NEAR_ONE, Records
 
 VALUES = ("share", "amount", "reward", "successes", "trials", "measure")
 KNOWN = ("round", "date", "arm", *VALUES)
 MOST_ARMS = 1000
 MOST_CELLS = 50_000_000
+THOUSANDS = r"^-?[1-9]\d{0,2}(\.\d{3})+$"
 LARGEST_WHOLE = 2**53  # beyond it floats skip whole numbers
 BLANK = ("", "na", "n/a", "nan", "null", "none", "-")
 
@@ -49,7 +50,7 @@ def read_records(
     >>> read_records(week).shares.tolist()
     [[0.75, 0.25]]
     """
-    frame = read_frame(source, encoding)
+    frame, commas = read_table(source, encoding)
     unread: list[str] = []
     if wide is not None:
         frame = _from_wide(frame, wide, dict(columns or {}))
@@ -57,7 +58,7 @@ def read_records(
         frame, unread = _named_as_known(frame, dict(columns or {}))
     if not frame.height:
         raise AftereffectError("records are empty; one row for each round and arm is needed")
-    return _Reader(frame, RewardRange.of(reward_range), unread).read()
+    return _Reader(frame, RewardRange.of(reward_range), unread, commas).read()
 
 
 def listed(names: Sequence[str]) -> str:
@@ -146,8 +147,10 @@ def _as_names(column: polars.Series) -> polars.Series:
 class _Reader:
     """One table on its way to records."""
 
-    def __init__(self, frame: polars.DataFrame, reward_range: RewardRange, unread: list[str]) -> None:
-        self.frame, self.range = frame, reward_range
+    def __init__(
+        self, frame: polars.DataFrame, reward_range: RewardRange, unread: list[str], decimal_commas: bool
+    ) -> None:
+        self.frame, self.range, self.decimal_commas = frame, reward_range, decimal_commas
         self.notes = [f"columns not read: {listed(unread)}"] if unread else []
 
     def read(self) -> Records:
@@ -218,6 +221,7 @@ class _Reader:
         column = self.frame[name]
         if column.dtype == polars.String:
             text = column.str.strip_chars()
+            self._refuse_thousands(name, text)
             blank = text.is_null() | text.str.to_lowercase().is_in(BLANK).fill_null(True)
             values = text.cast(polars.Float64, strict=False)
             wrong = values.is_null() & ~blank
@@ -238,6 +242,16 @@ class _Reader:
                 allowed += "; write digits and a decimal point, without signs of currency, percent or thousands"
             raise AftereffectError(f"row {row + 1}, column {name}: {value}; must be {allowed}")
         return np.asarray(found)
+
+    def _refuse_thousands(self, name: str, text: polars.Series) -> None:
+        """Among decimal commas 1.200 is more likely 1200 than 1.2: asked, not guessed."""
+        found = text.str.contains(THOUSANDS).fill_null(False)
+        if self.decimal_commas and found.any():
+            row = int(found.arg_true()[0])
+            raise AftereffectError(
+                f"row {row + 1}, column {name}: {shown(text[row])}; in a table with decimal commas points may stand for "
+                f"thousands: write {text[row].replace('.', '')}, or a comma for a decimal point"
+            )
 
     def _dense(self, place: Any, shape: Any, values: Floats, empty: float) -> Floats:
         table = np.full(shape, empty)

@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars
 
@@ -16,23 +16,30 @@ from aftereffect.errors import AftereffectError, shown
 LARGEST = 2_000_000_000  # bytes: records of ten thousand years of weekly rounds with a thousand arms have half of that
 SEPARATORS = ",;\t|"
 COMMENT = "#"  # lines of a CSV file that begin so are not read
+DECIMAL_COMMA = r"^\s*(-?\d+),(\d+)\s*$"
 PARQUET = (".parquet", ".pq")
 EXCEL = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # what its files begin with, new and old
 
 
-def read_frame(source: Any, encoding: str = "utf-8") -> polars.DataFrame:
+class Table(NamedTuple):
+    """A table as it was given; `decimal_commas`: numbers in it are written so, and points may stand for thousands."""
+
+    frame: polars.DataFrame
+    decimal_commas: bool = False
+
+
+def read_table(source: Any, encoding: str = "utf-8") -> Table:
     """The table as it is, text where the source is text; columns go by their names without spaces around them and must differ."""
-    frame = _frame(source, encoding)
+    found = _from_file(Path(source), encoding) if isinstance(source, (str, os.PathLike)) else Table(_frame(source))
+    frame = found.frame
     names = [name.strip() for name in frame.columns]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise AftereffectError(f"records have two columns called {twice[0]!r}")
-    return frame.rename(dict(zip(frame.columns, names, strict=True)))
+    return found._replace(frame=frame.rename(dict(zip(frame.columns, names, strict=True))))
 
 
-def _frame(source: Any, encoding: str) -> polars.DataFrame:
-    if isinstance(source, (str, os.PathLike)):
-        return _from_file(Path(source), encoding)
+def _frame(source: Any) -> polars.DataFrame:
     if isinstance(source, polars.LazyFrame):
         return source.collect()
     if isinstance(source, polars.DataFrame):
@@ -50,20 +57,20 @@ def _frame(source: Any, encoding: str) -> polars.DataFrame:
     )
 
 
-def _from_file(path: Path, encoding: str) -> polars.DataFrame:
+def _from_file(path: Path, encoding: str) -> Table:
     try:
         content = read_regular(path, LARGEST)
     except OSError as error:
         raise AftereffectError(f"records {str(path)!r} cannot be read: {error.strerror or error}") from None
     if path.suffix.lower() in PARQUET or content[:4] == b"PAR1":
         try:
-            return polars.read_parquet(io.BytesIO(content))
+            return Table(polars.read_parquet(io.BytesIO(content)))
         except (polars.exceptions.PolarsError, OSError) as error:
             raise AftereffectError(f"records {str(path)!r} are no Parquet file: {_first_line(error)}") from None
     return _from_csv(path, content, encoding)
 
 
-def _from_csv(path: Path, content: bytes, encoding: str) -> polars.DataFrame:
+def _from_csv(path: Path, content: bytes, encoding: str) -> Table:
     if content.startswith(EXCEL):
         raise AftereffectError(
             f"records {str(path)!r} are an Excel file: save it as CSV, or read it with pandas or polars and give the frame"
@@ -77,10 +84,12 @@ def _from_csv(path: Path, content: bytes, encoding: str) -> polars.DataFrame:
         frame = polars.read_csv(io.BytesIO(content), separator=separator, infer_schema=False, comment_prefix=COMMENT)
     except (polars.exceptions.PolarsError, OSError) as error:
         raise AftereffectError(f"records {str(path)!r} are no CSV table: {_first_line(error)}") from None
+    commas = False
     if separator == ";":  # where the semicolon separates, the comma is a decimal point
-        text = [name for name, kind in frame.schema.items() if kind == polars.String]
-        frame = frame.with_columns(polars.col(text).str.replace(r"^\s*(-?\d+),(\d+)\s*$", "${1}.${2}"))
-    return frame
+        text = polars.col([name for name, kind in frame.schema.items() if kind == polars.String])
+        commas = any(frame.select(text.str.contains(DECIMAL_COMMA).any()).row(0))
+        frame = frame.with_columns(text.str.replace(DECIMAL_COMMA, "${1}.${2}"))
+    return Table(frame, commas)
 
 
 def _as_utf8(path: Path, content: bytes, encoding: str) -> bytes:
