@@ -53,12 +53,12 @@ class Program:
     # What changes something.
 
     def ask(self, *, key: str | None = None, by: str | None = None) -> Floats:
-        """The allocation for the next round, as an agent's; the same until that round is deployed or told."""
+        """The next round's shares in the arms' order, as an agent's; the same until that round is deployed or told."""
         advice = self.advise(key=key, by=by)
         return np.array(list(advice["allocation"].values()))
 
     def advise(self, *, key: str | None = None, by: str | None = None) -> Content:
-        """The same with its round, its reason and its units."""
+        """The same advice with all that is recorded of it: round, allocation by name, reason, and units where there are some."""
         check_word("key", key)
         check_word("by", by)
         with self._lock:
