@@ -37,6 +37,54 @@ def test_a_series_goes_by_its_labels() -> None:
     assert ae.whole_units(pandas.Series({"south": 0.3, "north": 0.7}), 5) == {"south": 2, "north": 3}
 
 
+def test_what_is_owed_is_given_over_the_weeks() -> None:
+    shares, owed, got = np.array([0.5, 0.488, 0.012]), np.zeros(3), np.zeros(3)
+    for week in range(1, 201):
+        calls = ae.whole_units(shares, 40, owed=owed)
+        owed = owed + shares * 40 - calls
+        got += calls
+        assert calls.sum() == 40
+        assert np.abs(got - week * 40 * shares).max() < 1.0
+
+
+def test_nobody_is_owed_much_whatever_the_splits_and_nobody_gets_less_than_nothing() -> None:
+    rng = np.random.default_rng(8)
+    owed = np.zeros(6)
+    for _ in range(2_000):
+        shares = rng.dirichlet(np.full(6, 0.2))
+        calls = ae.whole_units(shares, 7, owed=owed)
+        owed = owed + shares * 7 - calls
+        assert calls.min() >= 0
+        assert calls.sum() == 7
+        assert np.abs(owed).max() < 3.0
+
+
+def test_what_is_owed_goes_by_name_and_never_to_a_closed_arm() -> None:
+    split = {"north": 0.5, "south": 0.5, "west": 0.0}
+    assert ae.whole_units(split, 5, owed={"south": 1.0, "west": 9.0}) == {"north": 2, "south": 3, "west": 0}
+    series = pandas.Series({"south": 0.5, "north": 0.5})
+    assert ae.whole_units(series, 5, owed=pandas.Series({"north": 1.0, "south": -1.0})) == {"south": 2, "north": 3}
+    for shares in np.random.default_rng(6).dirichlet(np.ones(5), 50):
+        assert ae.whole_units(shares, 37, owed=np.zeros(5)).tolist() == shared(shares.tolist(), 37)
+    assert ae.whole_units([0.4, 0.6], 3, owed=[1e9, 0]).tolist() == [3, 0]
+
+
+@pytest.mark.parametrize(
+    ("allocation", "owed", "line"),
+    [
+        ([0.5, 0.5], {"a": 1.0}, "owed must go by names where the allocation does"),
+        ({"a": 0.5, "b": 0.5}, [0.0, 0.0], "owed must go by names"),
+        ({"a": 0.5, "b": 0.5}, {"c": 1.0}, "unknown arm in owed: 'c'"),
+        ([0.5, 0.5], [1.0], "owed must be 2 finite numbers"),
+        ([0.5, 0.5], [math.nan, 0.0], "owed must be 2 finite numbers"),
+        ([0.5, 0.5], "much", "owed must be a list of numbers"),
+    ],
+)
+def test_what_cannot_be_owed_is_refused(allocation: Any, owed: Any, line: str) -> None:
+    with pytest.raises(AftereffectError, match=line):
+        ae.whole_units(allocation, 10, owed=owed)
+
+
 @pytest.mark.parametrize("wrong", [[0.5, 0.6], [1.5, -0.5], [math.nan, 1.0], {"north": 0.5}, "even", None])
 def test_what_is_no_split_is_not_rounded_to_units(wrong: Any) -> None:
     with pytest.raises(AftereffectError, match=r"^allocation must be "):
