@@ -390,3 +390,32 @@ def test_the_log_is_a_table_of_records() -> None:
         agent.tell(np.where(shares > 0, 0.5, NAN), trials=np.where(shares > 0, 50, 0))
     records = ae.read_records(agent.log)
     assert (records.rounds, records.names) == (30, tuple(NAMES))
+
+
+@pytest.mark.parametrize("policy", [ae.CurveThompson(memory=0.5), ae.FairThompson(tolerance=0.2, memory=0.5)])
+def test_a_policy_knows_how_many_rounds_are_out_when_it_is_asked(policy: ae.Policy) -> None:
+    """Those of which nothing is known: neither told, nor told in part, nor closed."""
+    agent = policy.start(3, 200, seed=5, feedback="split", names=NAMES)
+
+    def out() -> float:
+        agent.ask()
+        return float(getattr(agent._answered, "curves", agent._answered).tuning[0]["out"])
+
+    told = {"rewards": [0.5, 0.4, 0.3], "trials": [30, 30, 30]}
+    assert out() == 0.0
+    first = agent.deploy()
+    assert out() == 1.0
+    second = agent.deploy()
+    assert out() == 2.0
+    third = agent.deploy()
+    agent.tell(**told, round=third)
+    assert out() == 2.0
+    agent.tell({"north": 0.5}, trials={"north": 30}, round=second)
+    agent.deploy()
+    assert out() == 2.0
+    for number in (first, second, 4):
+        agent.tell(None, round=number)
+    agent.deploy()
+    agent.tell(None, round=5)
+    assert agent.open_rounds == []
+    assert out() == 0.0

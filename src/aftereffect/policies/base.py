@@ -105,6 +105,9 @@ class Policy:
         """Does its rule need, when told, what the advice was drawn with?"""
         return type(self).drawn is not Policy.drawn
 
+    def await_rewards(self, state: Any, rounds: int) -> None:
+        """Before a state is asked: of so many rounds that it has taken in nothing is known yet."""
+
     def learns_in_parts(self) -> bool:
         """Does it learn from single arms' rewards? Where it needs the round's total, rounds told in part wait."""
         return True

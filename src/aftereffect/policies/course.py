@@ -39,6 +39,7 @@ class Stand:
     round: int = 0
     changes: int = 0
     asked: bool = False  # has the state been asked for the next round?
+    out: int = 0  # rounds among those of which nothing is known yet
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class Course:
         self._take: Callable[..., int] = self._take_first
         self._one = setting.feedback_code == ONE
         self._in_parts = setting.feedback == "split" and policy.learns_in_parts()
+        self._out = 0  # what the scratch that all states share holds of that
         self._middle: Stand | None = None  # between the base and now: corrections start from the nearer one
         self._ahead: list[Stand] = []  # beyond the first open round: as it was before later open ones, and now
         self.stop = keep  # settled rounds from which on to take a new one
@@ -98,9 +100,16 @@ class Course:
         stand, rounds = self.settled, self.rounds
         if stand.round != rounds:
             stand = self._look_ahead()
+        self._await(stand)
         self._ask(stand.state, rounds + 1, allocation)
         stand.asked = True
         return stand.state
+
+    def _await(self, stand: Stand) -> None:
+        """Before a state is asked: how many rounds are out."""
+        if stand.out or self._out:
+            self.policy.await_rewards(stand.state, stand.out)
+            self._out = stand.out
 
     def _ask_first(self, *arguments: Any) -> None:
         """Later asks go straight to the machine code."""
@@ -111,6 +120,7 @@ class Course:
         """The state that the next round's advice comes from, asked."""
         stand = self.settled if self.settled.round == self.rounds else self._look_ahead()
         if not stand.asked:
+            self._await(stand)
             self.rule.ask(stand.state, self.rounds + 1, np.zeros(stand.setting.arms))
             stand.asked = True
         return stand.state
@@ -220,6 +230,7 @@ class Course:
             self._change(stand)
         state, rule, t, deployed = stand.state, self.rule, stand.round + 1, happened.deployed
         if happened.asked and not stand.asked:
+            self._await(stand)
             rule.ask(state, t, np.zeros(stand.setting.arms))
         if happened.drawn is not None:
             self.policy.recall(state, happened.drawn)
@@ -229,6 +240,8 @@ class Course:
             rule.tell(state, t, deployed, np.nan_to_num(happened.seen), happened.reward)
         else:
             rule.skip(state, t, deployed)
+        if not (happened.closed or happened.known):
+            stand.out += 1
         if happened.measure is not None:
             rule.note(state, t, deployed, happened.measure)
         stand.round = t
@@ -239,6 +252,7 @@ class Course:
         while stand.changes < len(self.changes) and self.changes[stand.changes].after == stand.round:
             change = self.changes[stand.changes]
             if change.asked and not stand.asked:
+                self._await(stand)
                 self.rule.ask(stand.state, stand.round + 1, np.zeros(stand.setting.arms))
             resized = self.policy.resized(stand.state, stand.setting, change.setting, change.shares)
             stand.state = copy_state(resized)  # in one piece each, as the machine code takes arrays to be

@@ -265,6 +265,9 @@ class CurveThompson(Policy):
     def resized(self, state: CurvesState, before: Setting, after: Setting, shares: Floats | None) -> CurvesState:
         return resized_curves(state, self.state(after), self.grid(after), shares, self.name)
 
+    def await_rewards(self, state: CurvesState, rounds: int) -> None:
+        state.tuning["out"] = rounds
+
     def stage(self, state: CurvesState, t: int) -> str:
         return stage_of(state)
 

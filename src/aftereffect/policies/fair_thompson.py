@@ -411,6 +411,9 @@ class FairThompson(Policy):
         scatter_alike(state, resized)
         return resized
 
+    def await_rewards(self, state: FairThompsonState, rounds: int) -> None:
+        state.curves.tuning["out"] = rounds
+
     def stage(self, state: FairThompsonState, t: int) -> str:
         return STAGES.get(int(state.now[0]["fair"]), stage_of(state.curves))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,7 @@ PATIENT = ("unsure", "unlucky", "foresight")  # and only after thousands of roun
 
 def test_the_constants_are_one_record() -> None:
     record = tuning_record(500, caution=2.5)[0]
-    assert {n: float(record[n]) for n in record.dtype.names} == {**TUNED, "caution": 2.5, "horizon": 500.0}
+    assert {n: float(record[n]) for n in record.dtype.names} == {**TUNED, "caution": 2.5, "horizon": 500.0, "out": 0.0}
     assert tuning_record()[0]["horizon"] == 0.0
 
 
@@ -40,6 +42,14 @@ def test_caution_is_larger_while_little_was_seen() -> None:
     assert wariness(_seen(1e6, 0.5)) == pytest.approx(1.0, abs=1e-4)
 
 
+def test_caution_is_larger_while_rewards_are_out() -> None:
+    """By a tenth for every round, three times as large at most."""
+    state = _seen(1e6, 0.5)
+    for rounds, times in ((1, 1.1), (5, 1.5), (20, 3.0), (300, 3.0), (0, 1.0)):
+        ae.CurveThompson(memory=0.3).await_rewards(state, rounds)
+        assert wariness(state) == pytest.approx(times, abs=1e-4)
+
+
 def test_at_low_rates_it_takes_as_many_successes() -> None:
     """400 units at two percent tell what 8 at one half do, but for what a coin's variance lacks of its mean."""
     assert wariness(_seen(400.0, 0.02)) == pytest.approx(wariness(_seen(8.0, 0.5)), rel=0.02)
@@ -56,13 +66,20 @@ def _asked(constant: str, factor: float) -> list[list[float]]:
     )
     horizon = 10**6 if constant in FAR else None
     agent, random, asked = policy.start(2, horizon=horizon, seed=3), np.random.default_rng(3), []
+    waiting: list[dict[str, Any]] = []
     units, rounds = (4, 3_000) if constant in LATE else (1, 12_000 if constant in PATIENT else 700)
     for _ in range(rounds):
         p = agent.ask()
         asked.append(p.tolist())
         rewards = random.binomial(units, [0.9 - 0.6 * p[0], 0.7]) / units
         seen = random.random(2) < p
-        agent.tell(np.where(seen, rewards, NAN), trials=units * seen)
+        known = {"rewards": np.where(seen, rewards, NAN), "trials": units * seen}
+        if constant != "late":
+            agent.tell(**known)
+            continue
+        waiting.append({**known, "round": agent.deploy()})
+        if len(waiting) > 8:
+            agent.tell(**waiting.pop(0))
     return asked
 
 

@@ -29,6 +29,7 @@ TUNED = {
     "caution": 1.0,  # deviations of the gain that a move of home must exceed
     "scarce": 2.0,  # part by which the caution is larger while nothing was seen
     "few": 8.0,  # coins an arm that leave half of that: as many as it takes successes where rates are low
+    "late": 0.1,  # and for every round of which nothing is known yet, as a wrong move stays for as long as rewards are late
     "risk": 0.2,  # of the caution: deviations that a trial is charged with
     "bold": 0.3,  # deviation, as a share of what home earns, at which a trial's risk counts double
     "reach": 0.1,  # what a trial may show pays for this times the past, at first
@@ -51,7 +52,9 @@ TUNED = {
     "review": 0.1,  # growth of t after which smoothness, noise, memory and drift are learned anew
     "exploring": 300.0,  # where activations drive the impact: rounds of draws from the exploring field, later a share of them
 }
-TUNING = np.dtype([(name, "f8") for name in (*TUNED, "horizon")])  # the last is what was told; zero: nothing
+# the horizon that was told (zero: none), and how many rounds are out: deployed, and nothing of them known yet
+TUNING = np.dtype([(name, "f8") for name in (*TUNED, "horizon", "out")])
+LATEST = 2.0  # times that the caution is larger by at most, however many rounds are out
 NOW = np.dtype(
     [(name, "i8") for name in ("hold_until", "review_at", "field", "track", "age", "stage", "faded_at")]
     + [(name, "i8") for name in ("learns_memory", "may_take_turns", "takes_turns", "measured")]
@@ -190,7 +193,8 @@ def wariness(state: CurvesState) -> float:
     """The caution, larger while little was seen: what looks best is then mostly what was lucky.
 
     What was seen counts in coins of the typical rate: by how precisely it tells an arm's mean, against how far curves may lie
-    from that rate. A hundred units at a rate of two percent tell no more than two at one half do.
+    from that rate. A hundred units at a rate of two percent tell no more than two at one half do. It is larger where rewards
+    come late too: what turns out to be worse is only noticed then.
     """
     booked, scale, tuning = state.banks[bank_of(state, state.now[0].age)], state.belief[0].scale, state.tuning[0]
     precision = 0.0
@@ -198,7 +202,8 @@ def wariness(state: CurvesState) -> float:
         for i in range(booked.shape[1]):
             precision += booked[k, i].weight / state.spread[k].dispersion
     coins = precision * scale * scale / booked.shape[0]
-    return float(tuning.caution * (1.0 + tuning.scarce * tuning.few / (tuning.few + coins)))
+    late = 1.0 + min(LATEST, tuning.late * tuning.out)
+    return float(late * tuning.caution * (1.0 + tuning.scarce * tuning.few / (tuning.few + coins)))
 
 
 @helper
