@@ -401,7 +401,7 @@ def test_a_policy_knows_how_many_rounds_are_out_when_it_is_asked(policy: ae.Poli
         agent.ask()
         return float(getattr(agent._answered, "curves", agent._answered).tuning[0]["out"])
 
-    told = {"rewards": [0.5, 0.4, 0.3], "trials": [30, 30, 30]}
+    told: dict[str, Any] = {"rewards": [0.5, 0.4, 0.3], "trials": [30, 30, 30]}
     assert out() == 0.0
     first = agent.deploy()
     assert out() == 1.0

@@ -73,7 +73,7 @@ def _asked(constant: str, factor: float) -> list[list[float]]:
         asked.append(p.tolist())
         rewards = random.binomial(units, [0.9 - 0.6 * p[0], 0.7]) / units
         seen = random.random(2) < p
-        known = {"rewards": np.where(seen, rewards, NAN), "trials": units * seen}
+        known: dict[str, Any] = {"rewards": np.where(seen, rewards, NAN), "trials": units * seen}
         if constant != "late":
             agent.tell(**known)
             continue
