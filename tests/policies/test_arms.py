@@ -194,11 +194,11 @@ def test_arms_without_names_cannot_be_opened() -> None:
 
 def test_arms_with_numbers_for_names_are_closed_opened_and_renamed_by_them() -> None:
     agent = ae.CurveThompson(memory=0.5).start(3, feedback="split", names=[11, 12, 14])
-    agent.close_arm(12)  # type: ignore[arg-type]
+    agent.close_arm(12)
     assert agent.ask()[1] == 0.0
     agent.open_arm(np.int64(12), share=0.2)  # type: ignore[arg-type]
     assert agent.setting.limits.caps.tolist() == [1.0, 1.0, 1.0]
-    agent.rename(12, 13)  # type: ignore[arg-type]
+    agent.rename(12, 13)
     assert agent.names == ("11", "13", "14")
     with pytest.raises(ae.AftereffectError, match=r"unknown arm '12'"):
-        agent.close_arm(12)  # type: ignore[arg-type]
+        agent.close_arm(12)

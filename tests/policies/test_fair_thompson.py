@@ -193,7 +193,7 @@ def test_it_says_when_a_split_is_chosen_for_fairness_sake():
         assert "apart, 0.1 is allowed." in words
         if stages[-1] == "fairer":
             assert "goes half of the way to where measures seem closest together" in words
-            assert "by more than they could be wrong" not in words
+            assert "by more than its caution asks" not in words
         agent.tell([0.5, 0.5], trials=[100, 100], measures=[0.5 + 0.9 * (p[0] - 0.5), 0.2 + 0.6 * (p[1] - 0.5)])
     assert "fairer" in stages
     assert stages[-1] in ("home", "moving", "trying", "searching")  # surely fair by now

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -183,14 +184,14 @@ class Agent:
         deployed = self._pending if allocation is None else self._deployed(allocation)
         self._add(self._told(deployed, rewards, trials, measures), time(), reason)
 
-    def open_arm(self, name: str, share: float | None = None) -> None:
+    def open_arm(self, name: str | int, share: float | None = None) -> None:
         """A new arm, or one that was closed; `share`: what it gets to begin with, the others as before in what is left.
 
         The state of the others is kept; the new one starts from what all have in common. Policies that cannot refuse.
         """
         arms.open_arm(self, name, share)
 
-    def close_arm(self, name: str) -> None:
+    def close_arm(self, name: str | int) -> None:
         """No share for an arm any more (a cap of zero); `open_arm` opens it again."""
         arms.close_arm(self, name)
 
@@ -198,7 +199,7 @@ class Agent:
         """Other floors or caps from the next round on; by name, those of arms that are not named stay."""
         arms.set_limits(self, floors, caps)
 
-    def rename(self, old: str, new: str) -> None:
+    def rename(self, old: str | int, new: str | int) -> None:
         """Another name for an arm."""
         arms.rename(self, old, new)
 
@@ -278,9 +279,10 @@ class Agent:
     @property
     def answered(self) -> Any:
         """The state that the advice came from, which explanations and pictures read."""
+        if self._pending is None:
+            return self._rehearsed()._answered
         if self._answered is None:  # the advice came with the agent from a file
-            self.ask()
-            self._answered = self._answered or self._course.answering()
+            self._answered = self._course.answering()
         return self._answered
 
     @overload
@@ -293,6 +295,8 @@ class Agent:
         With `words=True` as text: why this split, what changed since the last round, how sure it is, what would change it.
         `reward_range=(0, 500)`: rewards are shown in the unit in which they lie between these, where agents have [0, 1].
         """
+        if self._pending is None:
+            return self._rehearsed().explain(words, reward_range=reward_range)  # type: ignore[no-any-return, call-overload]
         allocation = self.ask()
         reasons = self.policy.explain(self.answered, self.setting, self.rounds + 1, allocation)
         stage = self.policy.stage(self.answered, self.rounds + 1)
@@ -311,13 +315,22 @@ class Agent:
             said = in_unit(said, unit)
         if not words:
             return cast(Explanation, said)
-        return in_words(said, self._course.at(self.rounds).deployed if self._course.kept else None, self._news())
+        before = self._course.at(self.rounds).deployed if self._course.kept else None
+        return in_words(said, before, *self._news())
 
-    def _news(self) -> list[int]:
-        """Rounds told since the last advice before this one was asked for."""
+    def _rehearsed(self) -> Agent:
+        """A copy to be asked: explaining advice, or drawing it, must not settle it before it is asked for."""
+        agent = copy.copy(self)
+        agent._course, agent._previous = self._course.rehearsed(), self._previous.copy()
+        agent.ask()
+        return agent
+
+    def _news(self) -> tuple[list[int], list[int]]:
+        """Rounds told since the last advice before this one was asked for, and those told after this one was."""
         log = self._course.log
         asked = max((r.asked_at for r in log if not math.isnan(r.asked_at)), default=math.nan)
-        return [self._course.first + i for i, r in enumerate(log, 1) if r.told_at >= asked]
+        told = [(self._course.first + i, r.told_at) for i, r in enumerate(log, 1) if r.told_at >= asked]
+        return [n for n, at in told if not at > self._asked_at], [n for n, at in told if at > self._asked_at]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a file, at once or not at all; `load_agent` goes on from it bit by bit."""

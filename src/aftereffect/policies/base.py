@@ -39,6 +39,7 @@ class Policy:
     """An immutable description of how to choose: parameters only."""
 
     name: ClassVar[str] = ""
+    holds: ClassVar[bool] = False  # does it hold a split, and leave it only for a better one?
     resizes: ClassVar[bool] = False  # can arms and limits change under way? Its arrays then keep what they hold of arms
     paper: ClassVar[bool] = False  # the paper's own, or one that it compares with; not inherited
     learns: ClassVar[bool] = True  # does what comes back change what it does?
@@ -107,6 +108,11 @@ class Policy:
 
     def await_rewards(self, state: Any, rounds: int) -> None:
         """Before a state is asked: of so many rounds that it has taken in nothing is known yet."""
+
+    @property
+    def awaits(self) -> bool:
+        """Does it want to know how many rounds are out?"""
+        return type(self).await_rewards is not Policy.await_rewards
 
     def learns_in_parts(self) -> bool:
         """Does it learn from single arms' rewards? Where it needs the round's total, rounds told in part wait."""

@@ -6,6 +6,7 @@ order, and be corrected, and the state is the one that an agent has that was tol
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import time
@@ -70,7 +71,7 @@ class Course:
         self._take: Callable[..., int] = self._take_first
         self._one = setting.feedback_code == ONE
         self._in_parts = setting.feedback == "split" and policy.learns_in_parts()
-        self._out = 0  # what the scratch that all states share holds of that
+        self._awaits = policy.awaits
         self._middle: Stand | None = None  # between the base and now: corrections start from the nearer one
         self._ahead: list[Stand] = []  # beyond the first open round: as it was before later open ones, and now
         self.stop = keep  # settled rounds from which on to take a new one
@@ -107,9 +108,8 @@ class Course:
 
     def _await(self, stand: Stand) -> None:
         """Before a state is asked: how many rounds are out."""
-        if stand.out or self._out:
+        if self._awaits:
             self.policy.await_rewards(stand.state, stand.out)
-            self._out = stand.out
 
     def _ask_first(self, *arguments: Any) -> None:
         """Later asks go straight to the machine code."""
@@ -124,6 +124,13 @@ class Course:
             self.rule.ask(stand.state, self.rounds + 1, np.zeros(stand.setting.arms))
             stand.asked = True
         return stand.state
+
+    def rehearsed(self) -> Course:
+        """A copy to be asked, so that this one's states are not."""
+        course = copy.copy(self)
+        course.settled = _copied(self.settled)
+        course._ahead = [*self._ahead[:-1], *map(_copied, self._ahead[-1:])]
+        return course
 
     def add(self, happened: Round) -> None:
         """The next round has happened."""

@@ -184,6 +184,7 @@ class CurveThompson(Policy):
     """
 
     name: ClassVar[str] = "curve-thompson"
+    holds: ClassVar[bool] = True
     look: ClassVar[tuple[str, str] | None] = ("#009E73", "*")
     once_called: ClassVar[Mapping[str, str]] = {"follow": "driver"}
     leaning: ClassVar[bool] = True  # are fields tried in which arms have a slope in common?
@@ -272,7 +273,8 @@ class CurveThompson(Policy):
         return stage_of(state)
 
     def explain(self, state: CurvesState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
-        return explain_curves(state, self.grid(setting))
+        grid = self.grid(setting)
+        return explain_curves(state, grid, deployed_at(state, grid, setting, allocation))
 
 
 def check_curves_parameters(policy: Any) -> None:
@@ -346,7 +348,12 @@ def stage_of(state: CurvesState) -> str:
     return STAGES[state.now[0]["stage"]]
 
 
-def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
+def deployed_at(state: CurvesState, grid: Grid, setting: Setting, allocation: Floats) -> Ints:
+    """The levels of what is advised: with a largest step they are only on the way to what was decided."""
+    return state.levels if setting.step is None else levels_near(grid, allocation)
+
+
+def explain_curves(state: CurvesState, grid: Grid, deployed: Ints) -> dict[str, Any]:
     """What the curves look like where the allocation is, which allocation the estimates favour, and is the model right."""
     now = state.now[0]
     track, age = int(now["track"]), int(now["age"])
@@ -362,7 +369,7 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
     reasons: dict[str, Any] = {
         "held_until_round": int(now["hold_until"]) - 1,
         "takes_turns": bool(now["takes_turns"]),
-        "expected": float(sum(value[k, level] for k, level in enumerate(state.levels))),
+        "expected": float(sum(value[k, level] for k, level in enumerate(deployed))),
         "favourite": {"allocation": (favourite / steps).tolist(), "expected": expected},
         "home": {
             "allocation": (state.home / steps).tolist(),
@@ -387,9 +394,12 @@ def explain_curves(state: CurvesState, grid: Grid) -> dict[str, Any]:
                 "dispersion": float(state.spread["dispersion"][k]),
                 "shock": float(np.sqrt(state.spread["shock"][k])),
             }
-            for k, level in enumerate(state.levels.tolist())
+            for k, level in enumerate(deployed.tolist())
         ],
     }
+    if np.any(deployed != state.levels):
+        aim = float(sum(value[k, level] for k, level in enumerate(state.levels)))
+        reasons["target"] = {"allocation": (state.levels / steps).tolist(), "expected": aim}
     if len(mean) <= LOOKED_AT and not realised:
         for arm, ranges in zip(reasons["arms"], never_visited(booked, mean, deviation, expected, grid), strict=True):
             arm["never_visited"] = ranges

@@ -86,6 +86,7 @@ class Explanation(TypedDict, total=False):
     expected: float
     index: Any  # None: nothing is known yet
     home: Split
+    target: Split
     favourite: Split
     runner_up: Any  # a split, or an arm's name
     chosen_arm: str
@@ -150,10 +151,10 @@ def in_unit(reasons: Any, unit: RewardRange) -> Any:
 
 
 STAGES = {
-    "home": "It stays with the split that is known to be good: nothing else promises enough to be worth trying this round.",
+    "home": "It stays with the split it holds: nothing else promises enough, for what is known, to be worth trying this round.",
     "trying": "This is a trial: part of the way to a split that may well be better, as far as the look is worth its price.",
     "searching": "This is a search: it looks where little is known and a better split could hide.",
-    "moving": "The estimates favour this split by more than they could be wrong, so it becomes the one to hold.",
+    "moving": "By the estimates this split is better, by more than its caution asks for, so it becomes the one to hold.",
     "seems fair": "No split is surely within the tolerance yet; this one seems to be well within it, so it stays.",
     "fairer": "No split is surely within the tolerance yet: it goes half of the way to where measures seem closest together.",
     "perhaps fair": "No split seems to be within the tolerance: it goes half of the way to one that may be.",
@@ -170,12 +171,15 @@ STAGES = {
 }
 
 
-def in_words(reasons: Mapping[str, Any], before: Floats | None, told: Sequence[int]) -> str:
-    """Why this split, what changed since the last round, how sure it is and what would change it."""
+def in_words(reasons: Mapping[str, Any], before: Floats | None, told: Sequence[int], since: Sequence[int] = ()) -> str:
+    """Why this split, what changed since the last round, how sure it is and what would change it.
+
+    Rounds were `told` before the advice was asked for, or `since`, so that it does not rest on them.
+    """
     parts = [
         f"Round {reasons['round']}: {_split(reasons['allocation'])}.",
         _why(reasons),
-        _changed(reasons["allocation"], before, told),
+        _changed(reasons["allocation"], before, told) + _since(since),
         _sure(reasons),
         _what_would_change_it(reasons),
     ]
@@ -215,15 +219,23 @@ def _why(reasons: Mapping[str, Any]) -> str:
     if chosen is not None:
         next_best = f"; next is {second}" if isinstance(second, str) else ""
         stage = f"{stage} Chosen: {chosen}{next_best}."
+    if "target" in reasons:
+        way = f"it is on its way to {_split(reasons['target']['allocation'])}, as fast as the largest step allows"
+        return f"Why: {way}. Of that split: {stage[:1].lower()}{stage[1:]}"
     return f"Why: {stage or 'it is the choice of ' + str(reasons['policy']) + '.'}"
+
+
+def _since(numbers: Sequence[int]) -> str:
+    return f" Told after this advice, which does not rest on it: {_rounds(numbers)}." if numbers else ""
 
 
 def _changed(allocation: Mapping[str, float], before: Floats | None, told: Sequence[int]) -> str:
     if before is None:
         return "It is the first round."
+    held_before = [*before.tolist(), *[0.0] * (len(allocation) - len(before))]  # new arms had nothing
     moved = [
         f"{name} {100 * change:+.3g} points"
-        for (name, share), held in zip(allocation.items(), before, strict=False)
+        for (name, share), held in zip(allocation.items(), held_before, strict=True)
         if abs(change := share - held) > 5e-4
     ]
     news = f" Told since the last advice: {_rounds(told)}." if told else " Nothing was told since the last advice."
@@ -296,8 +308,8 @@ def _what_would_change_it(reasons: Mapping[str, Any]) -> str:
         gain = favourite["expected"] - home["expected"]
         if gain > LEAST_GAIN * home["expected"]:
             lines.append(
-                f"By the estimates {_split(favourite['allocation'])} would earn {amount(gain, 2)} a unit more than what is "
-                "known to be good: it goes there once that is sure enough."
+                f"By the estimates {_split(favourite['allocation'])} would earn {amount(gain, 2)} a unit more than the "
+                "split it holds: it goes there once that is sure enough."
             )
     if never := [line for arm in reasons.get("arms", []) if (line := _never_seen(arm))]:
         lines.append(f"Never held long enough to be seen, and could matter: {'; '.join(never)}.")

@@ -30,6 +30,7 @@ from aftereffect.policies.by_name import by_part, named
 from aftereffect.policies.curve_thompson import (
     CurveThompson,
     check_curves_parameters,
+    deployed_at,
     drop_fields,
     explain_curves,
     resized_curves,
@@ -337,6 +338,7 @@ class FairThompson(Policy):
     """
 
     name: ClassVar[str] = "fair-thompson"
+    holds: ClassVar[bool] = True
     look: ClassVar[tuple[str, str] | None] = ("#CC79A7", "*")
     tolerance: float | None = None
     memory: float | None = None
@@ -418,8 +420,9 @@ class FairThompson(Policy):
         return STAGES.get(int(state.now[0]["fair"]), stage_of(state.curves))
 
     def explain(self, state: FairThompsonState, setting: Setting, t: int, allocation: Floats) -> dict[str, Any]:
-        reasons = explain_curves(state.curves, self.grid(setting))
-        levels = state.curves.levels
+        grid = self.grid(setting)
+        levels = deployed_at(state.curves, grid, setting, allocation)
+        reasons = explain_curves(state.curves, grid, levels)
         chosen = [float(state.measures[k, level]) for k, level in enumerate(levels)]
         del reasons["favourite"]  # it does not look at the tolerance
         for arm, measure in zip(reasons["arms"], chosen, strict=True):

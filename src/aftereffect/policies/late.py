@@ -47,8 +47,10 @@ def tell_late(agent: Agent, number: int, late: Late) -> None:
     if late.reason:
         after.reason = late.reason
     course.put(number, after)
-    if number == course.rounds:
+    if number == course.rounds and not np.array_equal(after.deployed, before.deployed):
         agent._previous[: len(after.deployed)] = after.deployed
+        if agent._step is not None:
+            agent._pending = None  # it went on from what was not deployed after all
 
 
 def _told(agent: Agent, number: int, before: Round, late: Late) -> Round:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from aftereffect.policies.course import Course
 from aftereffect.policies.explanation import STAGES
 from aftereffect.policies.round_log import Round
@@ -14,11 +16,14 @@ from aftereffect.policies.round_log import Round
 if TYPE_CHECKING:
     import polars as pl
 
+OTHERWISE = 0.02  # of a share: less is what whole units leave
+CHOSEN = "People chose another split than was advised; they gave no reason."
+
 
 def log_frame(course: Course, names: Sequence[str]) -> pl.DataFrame:
     """Round, arm, what was advised and deployed (`share`), what was told of it and when, the policy's stage and the reason.
 
-    The reason is the one that people gave; where they gave none, the policy's, in words.
+    The reason is the one that people gave; where they gave none and followed the advice, the policy's, in words.
 
     The columns that records have are called as there: `ae.read_records` takes the table as it is.
     """
@@ -48,7 +53,7 @@ def log_frame(course: Course, names: Sequence[str]) -> pl.DataFrame:
 
 def _rows(number: int, happened: Round, names: Sequence[str]) -> list[tuple[Any, ...]]:
     moments = [_moment(at) for at in (happened.asked_at, happened.deployed_at, happened.told_at)]
-    why = (happened.stage or None, happened.reason or STAGES.get(happened.stage))
+    why = (happened.stage or None, happened.reason or _unsaid(happened))
     rows = []
     for k, share in enumerate(happened.deployed.tolist()):
         trials = float(happened.seen[k])
@@ -58,6 +63,14 @@ def _rows(number: int, happened: Round, names: Sequence[str]) -> list[tuple[Any,
         told = (float(happened.reward[k]), trials) if trials > 0 else (None, None if math.isnan(trials) else trials)
         rows.append((number, names[k], advised, share, *told, measure, status, *moments, *why))
     return rows
+
+
+def _unsaid(happened: Round) -> str | None:
+    """The reason where people gave none: the policy's, if what it advised was deployed."""
+    advised, deployed = happened.advised, happened.deployed
+    if advised is not None and len(advised) == len(deployed) and np.abs(advised - deployed).max() > OTHERWISE:
+        return CHOSEN
+    return STAGES.get(happened.stage)
 
 
 def _moment(seconds: float) -> datetime | None:

@@ -14,6 +14,7 @@ from aftereffect.errors import AftereffectError, require_one_of, require_whole, 
 from aftereffect.model.curves import Floats
 from aftereffect.model.fairness import Observed
 from aftereffect.model.feedback import Feedback
+from aftereffect.model.history import held_lately
 from aftereffect.model.limits import Limits, as_start
 from aftereffect.model.problem import as_name, check_names
 from aftereffect.policies.agent import Agent, deployed_split
@@ -66,6 +67,9 @@ def start_agent(
     )
     agent = Agent(policy, setting, names, keep)
     _absorb(agent, past)
+    if past and policy.holds:  # today's split is where records end, not what was held before them
+        today = held_lately(np.array([record["allocation"] for record in past]))
+        agent._course.change(setting, limits.nearest(today), asked=False)
     return agent
 
 

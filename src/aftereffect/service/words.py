@@ -78,7 +78,7 @@ def why(reasons: dict[str, Any]) -> list[str]:
     lines = [STAGES[reasons["stage"]]] if reasons.get("stage") in STAGES else []
     if "expected" in reasons and "home" in reasons:
         lines.append(
-            f"Expected reward of a round: {amount(reasons['expected'], 4)}; of the split known to be good: "
+            f"Expected reward of a round: {amount(reasons['expected'], 4)}; of the split it holds: "
             f"{amount(reasons['home']['expected'], 4)}."
         )
     return lines
