@@ -64,6 +64,21 @@ def test_explaining_advice_does_not_settle_it(policy: ae.Policy) -> None:
             agent.tell(None)
 
 
+def test_explained_advice_may_be_told_or_deployed_unless_something_came_in_between() -> None:
+    agent = started()
+    agent.explain()
+    agent.tell([0.2, 0.6, 0.3], trials=[100] * 3)
+    advised = list(agent.explain()["allocation"].values())
+    first = agent.deploy()
+    assert agent.log["share"].to_list()[-3:] == advised
+    agent.explain()
+    agent.tell(None, round=first)
+    with pytest.raises(ae.WrongTell, match="deploy without ask"):
+        agent.deploy()
+    with pytest.raises(ae.WrongTell, match="tell without ask"):
+        agent.tell(None)
+
+
 def test_what_was_told_after_the_advice_is_not_said_to_be_in_it() -> None:
     agent = started()
     agent.ask()

@@ -63,6 +63,7 @@ class Agent:
         self.policy = policy
         self.names = None if names is None else check_names(names, setting.arms)
         self._pending: Floats | None = None
+        self._explained = -1  # tells so far when advice was explained that was not asked for
         self._answered: Any = None  # the state that the pending advice came from
         self._drawn: Any = None
         self._draws = policy.recalls
@@ -131,6 +132,7 @@ class Agent:
 
         `reason` goes to the log: why people chose something else.
         """
+        self._take_as_explained()
         deployed = self._pending if allocation is None else self._deployed(allocation)
         if deployed is None:
             raise WrongTell("deploy without ask: ask() for the round's allocation first, or say what was deployed")
@@ -175,6 +177,7 @@ class Agent:
             return
         if replace:
             raise WrongTell("replace=True corrects a round that was told: say which with round=")
+        self._take_as_explained()
         if self._pending is None:
             waiting = self.open_rounds
             raise WrongTell(
@@ -296,6 +299,7 @@ class Agent:
         `reward_range=(0, 500)`: rewards are shown in the unit in which they lie between these, where agents have [0, 1].
         """
         if self._pending is None:
+            self._explained = self._course.news
             return self._rehearsed().explain(words, reward_range=reward_range)  # type: ignore[no-any-return, call-overload]
         allocation = self.ask()
         reasons = self.policy.explain(self.answered, self.setting, self.rounds + 1, allocation)
@@ -317,6 +321,11 @@ class Agent:
             return cast(Explanation, said)
         before = self._course.at(self.rounds).deployed if self._course.kept else None
         return in_words(said, before, *self._news())
+
+    def _take_as_explained(self) -> None:
+        """Advice that was explained may be deployed without being asked for, unless something came in between."""
+        if self._pending is None and self._explained == self._course.news:
+            self.ask()
 
     def _rehearsed(self) -> Agent:
         """A copy to be asked: explaining advice, or drawing it, must not settle it before it is asked for."""

@@ -71,6 +71,7 @@ class Course:
         self._take: Callable[..., int] = self._take_first
         self._one = setting.feedback_code == ONE
         self._in_parts = setting.feedback == "split" and policy.learns_in_parts()
+        self.news = 0  # changes so far that advice may depend on
         self._awaits = policy.awaits
         self._middle: Stand | None = None  # between the base and now: corrections start from the nearer one
         self._ahead: list[Stand] = []  # beyond the first open round: as it was before later open ones, and now
@@ -134,6 +135,7 @@ class Course:
 
     def add(self, happened: Round) -> None:
         """The next round has happened."""
+        self.news += 1
         stand = self.settled
         if happened.closed and stand.round == self.rounds:
             self._fold(stand, happened)
@@ -161,6 +163,7 @@ class Course:
             stand.state, t, advised, rewards, trials, counted, self._one, log.table, row, asked_at, time()
         )
         if code == 0:
+            self.news += 1
             log.entries.append(stage)
             stand.asked = False
             stand.round = self.rounds = t
@@ -179,6 +182,7 @@ class Course:
 
     def put(self, number: int, happened: Round) -> None:
         """What is known of a round has changed: fold anew what it bears on."""
+        self.news += 1
         self.kept[number - self.first - 1] = happened
         if number <= self.settled.round:
             self._go_back(number)
@@ -207,6 +211,7 @@ class Course:
         """From the next round on another setting holds; refused by policies that cannot go on with it."""
         now = (self.settled if self.settled.round == self.rounds else self._look_ahead()).state
         before = self.setting
+        self.news += 1
         self.policy.resized(copy_state(now), before, setting, shares)  # refused before anything is changed
         self.changes.append(Change(self.rounds, asked, setting, shares))
         self.kept.take_arms(setting.arms)
