@@ -59,7 +59,7 @@ def test_tables_and_what_they_add_up_to() -> None:
     assert "| all | 3.00 | 2.00 | 1.50 | 4 |" in noise
     assert "625 trials" in noise
     false = page.false_alarms_section([FalseAlarms("30 units", 200, 0.05, (0.0, 0.1), 0.5, 0.9, 20)])
-    assert "| all | 200 | 5.0% | 0.0% | 10.0% | | | 20 |" in false
+    assert "| all | 200 | 5.0% | 0.0% | 10.0% | | 9 of 10 | 20 |" in false
     unknown = page.unknown_memory_section([UnknownMemory("loan, K 2", 10.0, 12.0, [11.0, 14.4])], 100, 6, (0.8, 0.95))
     assert "| loan, K 2 | 10 | 12 | 1.20 | 11 | 1.10 | 14 | 1.44 |" in unknown
     largest = page.largest_section([LargestRuns("loan, K 2", 72, 60.0, 700.0, 600.0, 1)] * 2, 100_000)

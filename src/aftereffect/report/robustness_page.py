@@ -110,20 +110,27 @@ def drifts_section(rows: Sequence[Drifts], horizon: int) -> str:
     )
 
 
+def _held(rows: Sequence[FalseAlarms]) -> str:
+    """Intervals that hold the memory, of those that say they can tell it: counts, as there may be one."""
+    told = [(r.can_tell * r.runs, r.covered) for r in rows if r.covered is not None]
+    return f"{sum(n * part for n, part in told):.0f} of {sum(n for n, _ in told):.0f}" if told else "-"
+
+
 def false_alarms_section(rows: Sequence[FalseAlarms]) -> str:
     """How often a right model cries, at several horizons and kinds of rewards."""
     lines = []
     for r in rows:
-        covered = "-" if r.covered is None else f"{r.covered:.0%}"
         cries = " | ".join(f"{share:.1%}" for share in (r.contradicted, *r.drifting))
-        lines.append(f"{r.setting} | {r.horizon:,} | {cries} | {r.can_tell:.0%} | {covered} | {r.runs}")
+        lines.append(f"{r.setting} | {r.horizon:,} | {cries} | {r.can_tell:.1%} | {_held([r])} | {r.runs}")
     for horizon in sorted({r.horizon for r in rows}):
         here = [r for r in rows if r.horizon == horizon]
         pooled = [
             sum(values) / len(here) for values in zip(*((r.contradicted, *r.drifting) for r in here), strict=True)
         ]
         runs = sum(r.runs for r in here)
-        lines.append(f"all | {horizon:,} | " + " | ".join(f"{share:.1%}" for share in pooled) + f" | | | {runs}")
+        lines.append(
+            f"all | {horizon:,} | " + " | ".join(f"{share:.1%}" for share in pooled) + f" | | {_held(here)} | {runs}"
+        )
     table = _table(
         "rewards | T | contradicted | drifting | drifting, bound told | can tell memory | interval holds it | runs",
         lines,
@@ -131,7 +138,7 @@ def false_alarms_section(rows: Sequence[FalseAlarms]) -> str:
     return (
         "Share of runs in which, by the end, the data are said to contradict a memory that is right, or responses that stay as "
         "they are to drift (with the memory told, and with only a bound on it: .95). At most 5 percent are wanted. Then the runs "
-        "that say they can tell an unknown memory, and of these the share whose interval holds it (90 percent wanted). The "
+        "that say they can tell an unknown memory, and of these those whose interval holds it (90 percent wanted). The "
         f"drawn families in turn, with two arms and with four.\n\n{table}"
     )
 
