@@ -20,9 +20,7 @@ LISTED = 5  # gaps that a note names
 EARLIEST = 1000  # a year with fewer digits was cut short
 YEARS = (1900, 2100)  # of numbers such as 202412
 MONTHS, WEEKS = 12, 53  # in a year, at most
-REGULAR = (
-    2 / 3
-)  # share of the distances that are the usual one, or a multiple of it, from which on another one is a slip
+REGULAR = 2 / 3  # of the distances are the usual one, or a multiple of it: another one is a slip
 
 
 class Rounds(NamedTuple):
