@@ -10,6 +10,7 @@ import pytest
 import aftereffect as ae
 from aftereffect.policies.explanation import in_words
 from aftereffect.policies.log_frame import CHOSEN
+from aftereffect.service.words import why
 
 NAMES = ["north", "centre", "south"]
 
@@ -33,7 +34,8 @@ def test_on_the_way_to_a_split_it_speaks_of_the_one_that_is_advised() -> None:
     assert said["expected"] == pytest.approx(sum(arm["share"] * arm["estimate"] for arm in said["arms"]))
     assert said["target"]["allocation"] != said["allocation"]
     assert said["target"]["expected"] > said["expected"]
-    assert "it is on its way to north " in agent.explain(words=True)
+    assert "Why: It is on its way to north " in agent.explain(words=True)
+    assert why(dict(said))[0].startswith("It is on its way to north ")  # what the dashboard shows
 
 
 def test_without_a_step_there_is_no_way_to_go() -> None:

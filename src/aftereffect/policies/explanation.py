@@ -209,9 +209,17 @@ def _split(allocation: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {percent(share)}" for name, share in allocation.items())
 
 
-def _why(reasons: Mapping[str, Any]) -> str:
-    inner = reasons.get("inner", {})
+def stage_in_words(reasons: Mapping[str, Any]) -> str:
+    """What the rule is about; with a largest step, where it is going first."""
     stage = STAGES.get(reasons.get("stage", ""), "")
+    if "target" not in reasons:
+        return stage
+    way = f"It is on its way to {_split(reasons['target']['allocation'])}, as fast as the largest step allows."
+    return f"{way} Of that split: {stage[:1].lower()}{stage[1:]}" if stage else way
+
+
+def _why(reasons: Mapping[str, Any]) -> str:
+    inner, stage = reasons.get("inner", {}), stage_in_words(reasons)
     chosen, second = (
         inner.get("chosen_arm", reasons.get("chosen_arm")),
         inner.get("runner_up", reasons.get("runner_up")),
@@ -219,9 +227,6 @@ def _why(reasons: Mapping[str, Any]) -> str:
     if chosen is not None:
         next_best = f"; next is {second}" if isinstance(second, str) else ""
         stage = f"{stage} Chosen: {chosen}{next_best}."
-    if "target" in reasons:
-        way = f"it is on its way to {_split(reasons['target']['allocation'])}, as fast as the largest step allows"
-        return f"Why: {way}. Of that split: {stage[:1].lower()}{stage[1:]}"
     return f"Why: {stage or 'it is the choice of ' + str(reasons['policy']) + '.'}"
 
 

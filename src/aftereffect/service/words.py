@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aftereffect.policies.explanation import STAGES, amount
+from aftereffect.policies.explanation import amount, stage_in_words
 
 
 def split_in_words(shares: dict[str, float]) -> str:
@@ -75,7 +75,8 @@ def alarms(reasons: dict[str, Any]) -> list[str]:
 
 def why(reasons: dict[str, Any]) -> list[str]:
     """Why the advice is what it is, in a few lines."""
-    lines = [STAGES[reasons["stage"]]] if reasons.get("stage") in STAGES else []
+    stage = stage_in_words(reasons)
+    lines = [stage] if stage else []
     if "expected" in reasons and "home" in reasons:
         lines.append(
             f"Expected reward of a round: {amount(reasons['expected'], 4)}; of the split it holds: "
