@@ -63,7 +63,7 @@ class Agent:
         self.policy = policy
         self.names = None if names is None else check_names(names, setting.arms)
         self._pending: Floats | None = None
-        self._explained = -1  # tells so far when advice was explained that was not asked for
+        self._explained = -1  # the course's news when advice was explained that nobody had asked for
         self._answered: Any = None  # the state that the pending advice came from
         self._drawn: Any = None
         self._draws = policy.recalls
